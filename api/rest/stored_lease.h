@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,21 +11,10 @@
 
 namespace rb::rest {
 
-// Who opened a slot of the counters page, so that a restarted agent can settle it.
-struct StoredSlot {
-  std::uint32_t slot = 0;
-  std::uint32_t device_index = 0;
-  std::uint32_t pid = 0;
-  std::uint64_t start_time_ticks = 0;  // field 22 of /proc/PID/stat: tells a reused pid
-  std::optional<std::uint32_t> context_number;
-  bool operator==(const StoredSlot&) const = default;
-};
-
 struct StoredLease {
   Lease lease;  // status.usage is what was settled so far
   std::string token_hash;
   std::uint64_t expires_boot_ns = 0;  // CLOCK_BOOTTIME
-  std::vector<StoredSlot> slots;
   bool operator==(const StoredLease&) const = default;
 };
 

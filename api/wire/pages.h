@@ -114,6 +114,9 @@ struct CountersPage {
   std::array<std::uint64_t, kPageLimits> used;
   std::array<Refusal, kPageLimits> last_refusal;
   std::array<PaceBucket, kLeaseDevicesMax> buckets;
+  // What settled slots counted (denials, ops, throttling), and refusals that happened outside a slot.
+  // Its state stays kFree and its `used` stays 0.
+  CounterSlot retired;
   std::array<CounterSlot, kSlotsMax> slots;
 };
 static_assert(offsetof(CountersPage, buckets) % 64 == 0);
