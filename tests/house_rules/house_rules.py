@@ -4,7 +4,8 @@
     house_rules.py [--root DIR]                                 the source rules
     house_rules.py --shim librdma-shim.so [--root DIR]          the built shim's exports
 
-What it checks is in the modules beside it: include_graph, sizes, bans, layout, shim_exports.
+What it checks is in the modules beside it: include_graph, sizes, bans, layout, docs,
+shim_exports.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import os
 import sys
 
 import bans
+import docs
 import include_graph
 import layout
 import shim_exports
@@ -26,6 +28,7 @@ def check_tree(root):
     findings += sizes.check(files)
     findings += bans.check(files, os.path.abspath(root))
     findings += layout.check(files)
+    findings += docs.check(files)
     return sorted(findings, key=lambda f: (f.path, f.line, f.message)), len(files)
 
 

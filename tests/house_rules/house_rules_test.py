@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import bans
+import docs
 import house_rules
 import include_graph
 import layout
@@ -304,6 +305,21 @@ class LayoutTest(unittest.TestCase):
 
         self.assertEqual(found, [
             "agent/c.cc:1: no test includes it: write c_test.cc beside it"])
+
+
+class DocsTest(unittest.TestCase):
+    def found(self, text):
+        return messages(docs.check(tree(**{
+            "docs/a.md": text, "docs/b.md": "# One\n## Two, three: `x`\n", "README.md": "",
+        })))
+
+    def test_links_to_files_folders_and_headings_that_exist(self):
+        self.assertEqual(self.found(
+            "[b](b.md) [r](../README.md) [d](../docs) [t](b.md#two-three-x) `[x](y)`\n"
+            "```\n[x](y)\n```\n[site](https://www.kernel.org/)\n"), [])
+
+    def test_dead_links_are_caught(self):
+        self.assertEqual(len(self.found("[b](c.md)\n[t](b.md#four)\n[self](#nowhere)\n")), 3)
 
 
 class ShimExportsTest(unittest.TestCase):
