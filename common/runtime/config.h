@@ -122,8 +122,10 @@ class ConfigSchema {
     std::string type;  // what is allowed, for people: "integer 1..65535"
     bool is_bool = false;
     bool is_list = false;
-    std::function<Result<void>(const std::vector<std::string>&)> set;  // one item unless is_list
-    std::function<std::vector<std::string>()> show;
+    bool is_text = false;  // quoted in YAML
+    std::function<Result<void>(const std::vector<std::string>&)> set =
+        {};  // one item unless is_list
+    std::function<std::vector<std::string>()> show = {};
   };
 
   void AddInteger(std::string name, std::string help, IntegerRange range,
@@ -137,6 +139,8 @@ class ConfigSchema {
   Result<void> ReadFile(const std::string& path);
   Result<void> ReadYaml(const std::string& path, const std::string& content);
   Result<void> ReadEnvironment(const std::map<std::string, std::string>& environment);
+  Result<void> SetFromText(const Option& option, const std::string& text, const std::string& where);
+  std::string Names() const;
   std::string VariableOf(std::string_view option) const;
   std::string HelpText() const;
 

@@ -38,7 +38,6 @@ class PeriodicTimer {
   struct State;
   static void Arm(const std::shared_ptr<State>& state);
 
-  Loop& loop_;
   // Shared with the pending wait, which can outlive this object by one turn of the loop.
   std::shared_ptr<State> state_;
 };
