@@ -88,7 +88,7 @@ struct Device {
   std::string uverbs;           // node name below /dev/infiniband, "uverbs0"; empty: no user verbs
   std::uint32_t major = 0;      // of the uverbs node; never a constant (dynamic from the 33rd on)
   std::uint32_t minor = 0;      //
-  std::string driver;           // kernel driver: "mlx5_core", "bnxt_en", "rxe", "siw"
+  std::string driver;           // RDMA driver: "mlx5", "bnxt_re", "irdma", "rxe", "siw"
   std::uint32_t driver_id = 0;  // for the uverbs ioctl header (RDMA_DRIVER_*)
   std::string protocol;  // "ib", "roce", "iw", "opa", "usnic"; empty: the kernel does not say
   NodeType node_type = NodeType::kUnknown;
@@ -97,7 +97,7 @@ struct Device {
   std::string firmware;                   // empty for software devices
   std::string board_id;                   // empty where the driver has none
   std::string pci_address;                // "0000:3b:00.1"; empty for a software device
-  std::optional<int> numa_node;           // absent: no affinity (software, one-node machine)
+  std::optional<int> numa_node;           // absent: no affinity known
   std::optional<DeviceLimits> limits;     // absent: the device could not be asked
   std::vector<std::string> capabilities;  // decoded device capability flags, sorted by bit
   std::vector<Port> ports;

@@ -1,40 +1,54 @@
 // Reads the inventory from RDMA netlink, sysfs and, for limits, from the device itself.
 //
-// Limits and capability flags exist only behind a verbs context, so each device is opened once for
-// a moment with a context of the agent's own; the answer is kept until the device is re-added or a
-// port's state or MTU changes. That context is never given to a tenant and is closed before Read()
-// returns.
+// What a device says about itself is kept until the device is re-added or a port's state or MTU
+// changes: asking costs a verbs context, and on a busy node addresses change all the time.
 //
 // Threading: thread-compatible.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "agent/rdma/device_opener.h"
 #include "agent/rdma/inventory.h"
+#include "agent/rdma/nldev.h"
+#include "agent/rdma/nldev_decode.h"
 #include "agent/rdma/query_device.h"
 
 namespace rb::agent::rdma {
 
 class LinuxInventoryReader final : public InventoryReader {
  public:
-  // `opener` outlives this. `sysfs` is "/sys" outside tests.
-  LinuxInventoryReader(DeviceOpener& opener, std::string sysfs);
+  // Both outlive this. `sysfs` is "/sys" outside tests.
+  LinuxInventoryReader(Nldev& nldev, DeviceQuery& query, std::string sysfs);
 
   Result<Inventory> Read() override;
 
  private:
-  struct Cached {
-    std::string question;  // what the answer depends on: device index, port states, MTUs
-    DeviceAnswer answer;
+  struct Kept {
+    std::string circumstances;  // what the answer depends on: device index, port states, MTUs
+    std::optional<DeviceAnswer> answer;
   };
 
-  void AddWhatTheDeviceSays(Device& device);
+  Result<Device> ReadDevice(const DeviceRow& row);
+  Result<std::vector<Port>> ReadPorts(const DeviceRow& row);
+  Result<CharDevice> ReadNode(const DeviceRow& row);
+  void AddAnswer(Device& device);
 
-  DeviceOpener& opener_;
+  Nldev& nldev_;
+  DeviceQuery& query_;
   const std::string sysfs_;
-  std::map<std::string, Cached> answers_;  // by device name
+  std::map<std::string, Kept> kept_;  // by device name
 };
+
+// The kernel's name for a uverbs driver id, "mlx5"; empty for a number not known here.
+std::string_view DriverName(std::uint32_t driver_id);
+
+// The driver id of a driver that RDMA netlink states none for, by the name of the driver of the
+// device below it. 0 (the kernel's "unknown") for any other.
+std::uint32_t DriverIdOfParent(std::string_view parent_driver);
 
 }  // namespace rb::agent::rdma

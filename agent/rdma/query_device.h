@@ -1,20 +1,18 @@
-// Asks a device itself what it can hold: the part of the inventory that sysfs does not show.
+// Asks a device itself what it can hold: the part of the inventory that the kernel shows only to
+// the owner of a verbs context.
 //
-// Makes a verbs context of the agent's own on a fresh file, asks, and lets it go. Such a file must
-// never be handed to a tenant.
+// A port: VerbsDeviceQuery makes a context of the agent's own, asks, and closes it before it
+// returns; that context never reaches a tenant. Tests use FakeDeviceQuery.
 //
-// Threading: stateless. Blocks in driver code.
+// Threading: thread-compatible. Blocks in driver code.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "agent/rdma/inventory.h"
-#include "common/bare/unique_fd.h"
 #include "common/base/result.h"
 
 namespace rb::agent::rdma {
@@ -28,16 +26,28 @@ struct PortMtu {
 
 struct DeviceAnswer {
   DeviceLimits limits;
-  std::vector<std::string> capabilities;
   std::map<std::uint32_t, PortMtu> mtus;  // by port number; a port that did not answer is missing
 
   bool operator==(const DeviceAnswer&) const = default;
 };
 
-// Decodes the kernel's answer to QUERY_DEVICE. Errors: kCorrupt, too short.
-Result<DeviceAnswer> DecodeQueryDevice(std::span<const std::byte> response);
+class DeviceQuery {
+ public:
+  virtual ~DeviceQuery() = default;
 
-// Names of the set bits of device_cap_flags, in bit order; a bit without a name is "bit_17".
+  // Errors: kNotFound, no such device for libibverbs (gone, or no provider for its driver);
+  //         kUnavailable, it would not open; kInternal.
+  virtual Result<DeviceAnswer> Ask(const std::string& device) = 0;
+};
+
+// Through libibverbs, whose providers know what each driver wants in GET_CONTEXT.
+class VerbsDeviceQuery final : public DeviceQuery {
+ public:
+  Result<DeviceAnswer> Ask(const std::string& device) override;
+};
+
+// Names of the set bits of a device's capability flags, in bit order; a bit that has no name here
+// is "bit_17".
 std::vector<std::string> CapabilityNames(std::uint64_t flags);
 
 }  // namespace rb::agent::rdma

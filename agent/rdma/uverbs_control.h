@@ -82,18 +82,24 @@ struct QpInfo {
   bool operator==(const QpInfo&) const = default;
 };
 
+// One listing returns at most this many handles: an attribute's length has 16 bits.
+inline constexpr std::size_t kHandlesListMax = 0xfffc / sizeof(std::uint32_t);
+
 class UverbsControl {
  public:
   virtual ~UverbsControl() = default;
 
-  // All handles of one kind. A kind that this device or kernel does not know has none.
-  // Errors: kConflict, the file has no context yet or the device is gone (nothing to list);
-  //         kExhausted, more than kHandlesMax; kInvalid, not a uverbs file or a wrong driver id.
+  // The handles of one kind, newest first, at most kHandlesListMax: that many means that there may
+  // be more. A kind that this device or kernel does not know, and a file without a context, have
+  // none.
+  // Errors: kNotFound, the device is gone and took the objects with it; kInvalid, a wrong driver
+  //         id; kInternal, not a uverbs file.
   virtual Result<std::vector<std::uint32_t>> ListHandles(UverbsFile file,
                                                          const ObjectKind& kind) = 0;
 
   // Takes a queue pair to the error state: posted work completes with flush errors.
-  // Errors: kNotFound, gone already; kConflict, in use this moment; as the driver says otherwise.
+  // Errors: kNotFound, gone already (or the whole device); kConflict, in use this moment; else what
+  //         the driver says.
   virtual Result<void> SetQpError(UverbsFile file, std::uint32_t qp_handle) = 0;
 
   // Errors: kNotFound, gone already.
@@ -103,9 +109,6 @@ class UverbsControl {
   //         still in a multicast group, or in use this moment).
   virtual Result<void> Destroy(UverbsFile file, const ObjectKind& kind, std::uint32_t handle) = 0;
 };
-
-// ListHandles refuses files with more objects of one kind than this.
-inline constexpr std::size_t kHandlesMax = std::size_t{1} << 22;
 
 class LinuxUverbsControl final : public UverbsControl {
  public:
