@@ -44,8 +44,8 @@ std::string_view Name(QpType type);    // "rc", "raw_packet"; "other" for a numb
 
 // Who made an object. `pid` is in this process's pid namespace.
 struct Creator {
-  std::optional<std::int32_t> pid;  // absent: a kernel user, or the creator is dead
-  std::string kernel_user;          // "ib_core", "nvme_rdma": set only for kernel users
+  std::optional<std::int32_t> pid = {};  // absent: a kernel user, or the creator is dead
+  std::string kernel_user = {};          // "ib_core", "nvme_rdma": set only for kernel users
 
   bool is_kernel() const { return !kernel_user.empty(); }
   bool operator==(const Creator&) const = default;
