@@ -94,9 +94,14 @@ struct alignas(64) CounterSlot {
 static_assert(sizeof(CounterSlot) == 640);
 
 // GCRA state of one device of the lease: the theoretical arrival time, on CLOCK_MONOTONIC.
+// `rate_bytes_per_second` is the rate that arrival_ns was last reckoned with: whoever meets another
+// rate in the policy rescales the debt, so that a PATCH holds from the next post on. The shim
+// writes both; the agent leaves them alone.
 struct alignas(64) PaceBucket {
   std::uint64_t arrival_ns;
+  std::uint64_t rate_bytes_per_second;
 };
+static_assert(sizeof(PaceBucket) == 64);
 
 // The last refusal per limit, so that the agent's event can say what was asked.
 struct Refusal {
@@ -114,9 +119,9 @@ struct CountersPage {
   std::array<std::uint64_t, kPageLimits> used;
   std::array<Refusal, kPageLimits> last_refusal;
   std::array<PaceBucket, kLeaseDevicesMax> buckets;
-  // What settled slots counted (denials, ops, throttling), and refusals that happened outside a slot.
-  // Its state stays kFree and its `used` stays 0.
-  CounterSlot retired;
+  // What settled slots counted (denials, ops, throttling), by device index; the first one also takes refusals
+  // that happened outside a slot. Their state stays kFree and their `used` stays 0.
+  std::array<CounterSlot, kLeaseDevicesMax> retired;
   std::array<CounterSlot, kSlotsMax> slots;
 };
 static_assert(offsetof(CountersPage, buckets) % 64 == 0);
