@@ -36,7 +36,7 @@ EXTERNAL_HOMES = (
     ("spdlog/*", ("common/runtime/*",), "use common/runtime/log.h"),
     ("prometheus/*", ("common/runtime/*",), "use common/runtime/metrics.h"),
     ("yaml-cpp/*", ("common/runtime/config*", "cli/*"), "use common/runtime/config.h"),
-    ("thread", ("common/runtime/*", "tests/*"), "use common/runtime: Loop or BlockingPool"),
+    ("thread", ("common/runtime/*", "*_test.cc", "tests/*"), "use common/runtime: Loop or BlockingPool"),
     (
         "nlohmann/*",
         ("api/rest/*.cc", "api/rest/json.h", "common/runtime/config*", "tests/*"),

@@ -82,8 +82,12 @@ class SourceFile:
 
     @property
     def is_test(self):
-        """Code that only tests use: x_test.cc beside its file, or anything under tests/."""
-        return self.path.startswith("tests/") or self.stem.endswith(("_test", "_fuzz", "_bench"))
+        """Code that only tests use: x_test.cc beside its file, test_x.h, or anything under tests/."""
+        return (
+            self.path.startswith("tests/")
+            or self.stem.endswith(("_test", "_fuzz", "_bench"))
+            or self.stem.startswith("test_")
+        )
 
     @cached_property
     def code(self):
