@@ -2,10 +2,10 @@
 """Checks the tree against the project's style; prints one line a finding, exits 1 on any.
 
     house_rules.py [--root DIR]                                 the source rules
-    house_rules.py --shim librdma-shim.so [--root DIR]          the built shim's exports
+    house_rules.py --shim librdma-shim.so [--root DIR]          the built shim
 
 What it checks is in the modules beside it: include_graph, sizes, bans, layout, docs,
-shim_exports.
+shim_symbols.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import bans
 import docs
 import include_graph
 import layout
-import shim_exports
+import shim_symbols
 import sizes
 from source import load_tree
 
@@ -35,11 +35,11 @@ def check_tree(root):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", default=os.path.join(os.path.dirname(__file__), "..", ".."))
-    parser.add_argument("--shim", help="check the exports of this library against shim/shim.map")
+    parser.add_argument("--shim", help="check what this library exports and needs")
     args = parser.parse_args()
     if args.shim:
-        findings = list(shim_exports.check(args.shim, os.path.join(args.root, "shim/shim.map")))
-        checked = f"the exports of {os.path.basename(args.shim)}"
+        findings = list(shim_symbols.check(args.shim, os.path.join(args.root, "shim/shim.map")))
+        checked = f"{os.path.basename(args.shim)}"
     else:
         findings, count = check_tree(args.root)
         checked = f"{count} files"

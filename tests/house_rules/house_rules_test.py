@@ -14,7 +14,7 @@ import docs
 import house_rules
 import include_graph
 import layout
-import shim_exports
+import shim_symbols
 import sizes
 from source import SourceFile, load_tree
 
@@ -323,23 +323,32 @@ class DocsTest(unittest.TestCase):
         self.assertEqual(len(self.found("[b](c.md)\n[t](b.md#four)\n[self](#nowhere)\n")), 3)
 
 
-class ShimExportsTest(unittest.TestCase):
+class ShimSymbolsTest(unittest.TestCase):
     MAP = "RDMA_SHIM {\n  global: open; ioctl; /* b; */\n  local: *;\n};\n"
 
     def test_reads_the_global_part_only(self):
-        self.assertEqual(shim_exports.listed_symbols(self.MAP), {"open", "ioctl"})
+        self.assertEqual(shim_symbols.listed_symbols(self.MAP), {"open", "ioctl"})
 
     def test_names_on_one_side_only_are_findings(self):
-        found = messages(shim_exports.compare({"open", "ioctl"}, {"open", "leak"}, "shim/shim.map"))
+        found = messages(shim_symbols.compare({"open", "ioctl"}, {"open", "leak"}))
 
         self.assertEqual(len(found), 2)
         self.assertIn("exported but not listed: leak", found[0])
         self.assertIn("listed but not exported: ioctl", found[1])
 
     def test_patterns_would_let_anything_out(self):
-        found = messages(shim_exports.compare({"rdma_*"}, set(), "shim/shim.map"))
+        found = messages(shim_symbols.compare({"rdma_*"}, set()))
 
         self.assertEqual(len(found), 1)
+
+    def test_what_other_userlands_lack_is_a_finding(self):
+        found = messages(shim_symbols.check_needs(
+            {"libc.so.6", "libstdc++.so.6"},
+            {"open@GLIBC_2.2.5", "memcpy@GLIBC_2.28", "pidfd_open@GLIBC_2.36",
+             "__memcpy_chk@GLIBC_2.3.4", "dlvsym@GLIBC_2.2.5", "_ZSt9terminatev@GLIBCXX_3.4"}))
+
+        self.assertEqual(len(found), 5, found)
+        self.assertIn("libstdc++.so.6", found[0])
 
     def test_reads_a_real_library(self):
         compiler = os.environ.get("CC", "cc")
@@ -347,13 +356,16 @@ class ShimExportsTest(unittest.TestCase):
             source, library = os.path.join(folder, "a.c"), os.path.join(folder, "a.so")
             version = os.path.join(folder, "a.map")
             with open(source, "w", encoding="utf-8") as stream:
-                stream.write("int open_it(void){return 1;} int leak(void){return 2;}")
+                stream.write("int puts(const char*); int open_it(void){return puts(\"\");}"
+                             " int leak(void){return 2;}")
             with open(version, "w", encoding="utf-8") as stream:
                 stream.write("V1 { global: open_it; local: *; };")
             subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source,
                             f"-Wl,--version-script={version}"], check=True)
 
-            self.assertEqual(shim_exports.exported_symbols(library), {"open_it"})
+            self.assertEqual(shim_symbols.exported_symbols(library), {"open_it"})
+            self.assertEqual(shim_symbols.needed_libraries(library), {"libc.so.6"})
+            self.assertIn("puts", {s.split("@")[0] for s in shim_symbols.needed_symbols(library)})
 
 
 class WholeTreeTest(unittest.TestCase):
