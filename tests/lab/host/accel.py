@@ -9,6 +9,21 @@ PROBE_DEADLINE_S = 10
 TCG = "tcg,thread=multi,tb-size=512"
 
 
+def base_command(accel: str, kernel: dict, memory_mib: int, cpus: int, words: str) -> list:
+    """QEMU's words for the lab's kernel on a bare machine; the caller adds devices."""
+    return [
+        # A killed runner must not leave a guest behind.
+        "setpriv", "--pdeathsig", "KILL", QEMU,
+        "-accel", accel, "-cpu", "host" if accel == "kvm" else "max",
+        "-m", str(memory_mib), "-smp", str(cpus),
+        "-nodefaults", "-display", "none", "-no-reboot", "-bios", "qboot.rom",
+        "-kernel", kernel["vmlinux"], "-initrd", kernel["initrd"],
+        # oops=panic: an oops is a finding, not something to run on with. tsc=reliable: both virtual
+        # CPUs read the host's counter; else the clock would be an emulated device, slow to read.
+        "-append", f"console=ttyS0 quiet oops=panic panic=-1 tsc=reliable mitigations=off {words}",
+    ]
+
+
 def choose(cache: pathlib.Path, kernel: dict) -> str:
     """Returns QEMU's -accel value. LAB_ACCEL=kvm|tcg decides without a probe."""
     forced = os.environ.get("LAB_ACCEL")
@@ -37,12 +52,7 @@ def _machine_key(kernel: dict) -> str:
 def _kvm_boots(kernel: dict) -> bool:
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return False
-    command = [
-        "setpriv", "--pdeathsig", "KILL",
-        QEMU, "-accel", "kvm", "-cpu", "host", "-m", "512", "-smp", "2", "-nodefaults",
-        "-display", "none", "-no-reboot", "-serial", "stdio", "-kernel", kernel["vmlinuz"],
-        "-initrd", kernel["initrd"], "-append", "console=ttyS0 quiet panic=-1 lab.probe",
-    ]
+    command = base_command("kvm", kernel, 512, 2, "lab.probe") + ["-serial", "stdio"]
     # Not run(timeout=...): it would wait without end for a QEMU that hangs inside the kernel.
     probe = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL)

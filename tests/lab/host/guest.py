@@ -33,15 +33,9 @@ class Guest:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def _command(self, accel_value, kernel, sockets, shared):
-        command = [
-            # A killed runner must not leave a guest behind.
-            "setpriv", "--pdeathsig", "KILL", accel.QEMU,
-            "-accel", accel_value, "-cpu", "host" if accel_value == "kvm" else "max",
-            "-m", str(self._scenario.memory_mib), "-smp", str(self._scenario.cpus),
-            "-nodefaults", "-display", "none", "-no-reboot",
-            "-kernel", kernel["vmlinuz"], "-initrd", kernel["initrd"],
-            # An oops is a finding, not something to run on with.
-            "-append", "console=ttyS0 quiet oops=panic panic=-1",
+        command = accel.base_command(accel_value, kernel, self._scenario.memory_mib,
+                                     self._scenario.cpus, "")
+        command += [
             "-serial", f"file:{_escape(self.console)}",
             "-device", "virtio-serial-pci",
             "-chardev", f"file,id=output,path={_escape(self._output)}",
@@ -61,7 +55,7 @@ class Guest:
                 "-netdev", f"dgram,id=link{nic},local.type=unix,local.path={mine},"
                            f"remote.type=unix,remote.path={theirs}",
                 "-device", f"virtio-net-pci,netdev=link{nic},mac=52:54:00:0b:0{nic}:0{self.number},"
-                           "host_mtu=9000",
+                           "host_mtu=9000,romfile=",
             ]
         return words
 

@@ -66,6 +66,13 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual(status, 2)
         self.assertIn("no scenario file", output)
 
+    @unittest.skipIf(any(pathlib.Path("/sys/class/infiniband").glob("*")), "this machine has a NIC")
+    def test_natively_it_refuses_and_says_what_is_missing(self):
+        status, output = run("holds", "--native")
+
+        self.assertEqual(status, 2, output)
+        self.assertIn("cannot run natively", output)
+
 
 if __name__ == "__main__":
     unittest.main()
