@@ -27,6 +27,24 @@ struct RevokeFields {
 
 constexpr std::size_t kListMax = 1'000'000;
 
+// RFC 7386 backwards: null for what is gone, the new value for what is new or another.
+Json MergeDiff(const Json& from, const Json& to) {
+  Json patch = Json::object();
+  for (const auto& [key, value] : from.items()) {
+    if (!to.contains(key)) patch[key] = nullptr;
+  }
+  for (const auto& [key, value] : to.items()) {
+    const auto before = from.find(key);
+    if (before == from.end()) {
+      patch[key] = value;
+    } else if (*before != value) {
+      const bool objects = before->is_object() && value.is_object();
+      patch[key] = objects ? MergeDiff(*before, value) : value;
+    }
+  }
+  return patch;
+}
+
 }  // namespace
 
 std::string_view Name(Phase phase) {
@@ -68,6 +86,12 @@ Result<LeaseRequest> ApplyLeasePatch(const LeaseRequest& current, std::string_vi
   RB_TRY(Json merged, internal::ParseJson(DumpLeaseRequest(current), internal::kRequestBytesMax));
   merged.merge_patch(change);
   return internal::ReadTree<LeaseRequest>(merged, internal::LeaseRequestFields{});
+}
+
+std::string DiffLeaseRequests(const LeaseRequest& from, const LeaseRequest& to) {
+  const internal::LeaseRequestFields fields;
+  return internal::DumpJson(MergeDiff(Json(internal::Writer::Write(from, fields)),
+                                      Json(internal::Writer::Write(to, fields))));
 }
 
 std::string DumpLease(const Lease& lease) { return internal::Dump(lease, internal::LeaseFields{}); }

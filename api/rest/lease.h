@@ -163,6 +163,9 @@ Result<LeaseRequest> ParseLeaseRequest(std::string_view json);
 // business.
 Result<LeaseRequest> ApplyLeasePatch(const LeaseRequest& current, std::string_view patch);
 
+// The smallest merge patch that turns `from` into `to`: "{}" when they are equal.
+std::string DiffLeaseRequests(const LeaseRequest& from, const LeaseRequest& to);
+
 std::string DumpLease(const Lease& lease);
 std::string DumpLeaseList(const std::vector<Lease>& leases);
 

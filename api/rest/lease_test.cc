@@ -343,6 +343,23 @@ TEST(ApplyLeasePatchTest, IsAsStrictAsACreation) {
   }
 }
 
+TEST(DiffLeaseRequestsTest, NamesOnlyWhatDiffers) {
+  const auto from = ParseLeaseRequest(kFullRequest);
+  ASSERT_TRUE(from);
+  LeaseRequest to = *from;
+  EXPECT_EQ(DiffLeaseRequests(*from, to), "{}");
+
+  to.spec.limits[wire::Limit::kQps] = 8;
+  to.spec.traffic_class.clear();
+  to.labels = {{"job", "llm-8"}};
+
+  const std::string patch = DiffLeaseRequests(*from, to);
+  EXPECT_EQ(patch,
+            R"({"metadata":{"labels":{"job":"llm-8","team.example/owner":null}},)"
+            R"("spec":{"limits":{"qps":8},"traffic_class":null}})");
+  EXPECT_EQ(*ApplyLeasePatch(*from, patch), to);
+}
+
 TEST(LeaseJsonTest, WhatIsDumpedIsRead) {
   const Lease lease = FullLease();
 

@@ -1,0 +1,109 @@
+// rdmactl: leases on this node's RDMA devices, from the command line.
+//
+//   rdmactl get leases|devices|node|processes|events [NAME]
+//   rdmactl describe lease|device|node [NAME]
+//   rdmactl lease create|patch|renew|revoke
+//   rdmactl events [--since N]
+//   rdmactl run [what the lease should be] -- COMMAND
+//
+// Results on stdout, everything else on stderr; exit codes are in exit_code.h.
+#include <pwd.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/http_node_api.h"
+#include "cli/linux_workload.h"
+#include "cli/options.h"
+#include "cli/run_command.h"
+#include "cli/run_plan.h"
+
+namespace rb::cli {
+namespace {
+
+Environment ReadEnvironment() {
+  Environment environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals != std::string::npos) environment[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return environment;
+}
+
+std::string ProgramFolder() {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "." : program.parent_path().string();
+}
+
+std::optional<gid_t> PrimaryGroup(uid_t uid) {
+  const passwd* entry = ::getpwuid(uid);  // NOLINT(concurrency-mt-unsafe): one thread
+  if (entry == nullptr) return std::nullopt;
+  return entry->pw_gid;
+}
+
+bool IsFile(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error);
+}
+
+Result<int> Execute(const RunOptions& run, const Options& options, NodeApi& api) {
+  const Caller caller{.uid = ::geteuid(),
+                      .gid = ::getegid(),
+                      .environment = ReadEnvironment(),
+                      .program_folder = ProgramFolder(),
+                      .primary_group = PrimaryGroup,
+                      .is_file = IsFile};
+  RB_TRY(const RunPlan plan, MakeRunPlan(run, options.admin_socket, caller));
+  LinuxWorkload workload;
+  const SystemClock clock;
+  const RunPorts ports{.api = api, .workload = workload, .clock = clock, .messages = std::cerr};
+  return RunUnderLease(plan, run.verbose, ports);
+}
+
+// The command that was asked for; its exit status.
+struct Dispatch {
+  const Options& options;
+  NodeApi& api;
+  Output output{.out = std::cout, .format = options.format};
+
+  Result<int> operator()(const GetOptions& get) { return Done(RunGet(get, api, output)); }
+  Result<int> operator()(const CreateOptions& make) { return Done(RunCreate(make, api, output)); }
+  Result<int> operator()(const PatchOptions& patch) { return Done(RunPatch(patch, api, output)); }
+  Result<int> operator()(const RenewOptions& renew) { return Done(RunRenew(renew, api, output)); }
+  Result<int> operator()(const RevokeOptions& take) { return Done(RunRevoke(take, api, output)); }
+  Result<int> operator()(const RunOptions& run) { return Execute(run, options, api); }
+
+  static Result<int> Done(const Result<void>& result) {
+    if (!result) return tl::unexpected<Error>(result.error());
+    return EXIT_SUCCESS;
+  }
+};
+
+Result<int> Main(std::span<const std::string> arguments) {
+  RB_TRY(const Options options, ParseOptions(arguments));
+  if (!options.text.empty()) {
+    std::cout << options.text;
+    return EXIT_SUCCESS;
+  }
+  HttpNodeApi api(options.admin_socket);
+  RB_TRY(const int status, std::visit(Dispatch{options, api}, options.command));
+  // A full disk or a closed pipe behind stdout: what was asked for was not delivered.
+  if (!std::cout.flush()) return Fail(ErrorCode::kInternal, "cannot write the result to stdout");
+  return status;
+}
+
+}  // namespace
+}  // namespace rb::cli
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const auto status = rb::cli::Main(arguments);
+  if (status) return *status;
+  std::cerr << "rdmactl: " << status.error().message << '\n';
+  return rb::cli::ExitCodeOf(status.error());
+}
