@@ -167,7 +167,7 @@ bool CompareExchange(T* field, T* expected, T desired) {
 // out of the slot by one exchange, so it is subtracted from the totals once.
 inline void ReturnCharges(CountersPage* page, CounterSlot* slot) {
   for (std::size_t i = 0; i < kLimitCount; ++i) {
-    const std::uint64_t held = Exchange<std::uint64_t>(&slot->used[i], 0);
+    const auto held = Exchange<std::uint64_t>(&slot->used[i], 0);
     if (held != 0) Subtract(&page->used[i], held);
   }
 }
