@@ -137,6 +137,10 @@ Result<std::vector<Port>> LinuxInventoryReader::ReadPorts(const DeviceRow& row) 
   std::vector<Port> ports;
   for (const PortRow& port : rows) {
     SysfsPort sysfs = ReadSysfsPort(sysfs_, row.name, port.number);
+    // iWARP has no GID types; sysfs then prints the enumeration's first word.
+    if (row.protocol == "iw") {
+      for (Gid& gid : sysfs.gids) gid.type.clear();
+    }
     ports.push_back({.number = port.number,
                      .state = port.state,
                      .physical_state = std::move(sysfs.physical_state),

@@ -91,6 +91,21 @@ TEST_F(InventoryReaderTest, PutsTheSourcesTogether) {
   EXPECT_EQ(inventory->FindByNode(231, 193), nullptr);
 }
 
+TEST_F(InventoryReaderTest, AnIwarpGidHasNoType) {
+  DeviceRow siw = RxeRow(0);
+  siw.protocol = "iw";
+  nldev.Add(RDMA_NLDEV_CMD_GET, NldevAnswer{EncodeDeviceRow(siw, 4)});
+  AddAnswers();
+  tree.Write("class/infiniband/rxe0/ports/1/gids/0", "d6b4:bcf4:51ae:0000:0000:0000:0000:0000\n");
+  tree.Write("class/infiniband/rxe0/ports/1/gid_attrs/types/0", "IB/RoCE v1\n");
+
+  const auto inventory = reader.Read();
+
+  ASSERT_TRUE(inventory);
+  ASSERT_EQ(inventory->devices.front().ports.front().gids.size(), 1U);
+  EXPECT_EQ(inventory->devices.front().ports.front().gids.front().type, "");
+}
+
 TEST_F(InventoryReaderTest, AKernelWithoutRdmaHasNoDevices) {
   nldev.Add(RDMA_NLDEV_CMD_GET, Fail(ErrorCode::kUnsupported, "no rdma"));
 

@@ -1,5 +1,5 @@
 # What a process holds on a device can be listed, attributed, stopped and destroyed from outside.
-#lab time_s=150
+#lab time_s=240
 
 probe() { "$RB_BUILD/tests/lab/tools/rdma_probe" "$@"; }
 
@@ -23,7 +23,7 @@ start_server() {
 }
 
 waiting_process() {
-  local server before
+  local server before kind
   probe resources rxe0 >"$LAB_RESULTS/idle"
   start_server
   probe resources rxe0 >"$LAB_RESULTS/busy"
@@ -34,7 +34,7 @@ waiting_process() {
   done
   check_eq "everything belongs to its context" \
     "$(grep -E "^(pd|qp|cq|mr) .*creator=$server\$" "$LAB_RESULTS/busy" | grep -oE 'ctx=[0-9]+' | sort -u | wc -l)" 1
-  check_match "the queue pair has its number in rdma's list" "$(rdma resource show qp dev rxe0)" \
+  check_match "the queue pair has its number in rdma's list" "$(rdma resource show qp)" \
     "lqpn $(awk -v c="creator=$server" '$1 == "qp" && $NF == c {print $2}' "$LAB_RESULTS/busy") "
   for kind in pd cq qp mr; do check_eq "its file holds one $kind" "$(held "$server" "$kind")" 1; done
   check_eq "and no srq" "$(held "$server" srq)" 0
@@ -78,7 +78,7 @@ traffic() {
   check_not "with a failure" perf_wait write
 }
 
-# siw: another driver id, connections through rdma_cm only.
+# siw: another driver id, connections through rdma_cm only. Its query_qp reports no state.
 second_provider() {
   local client
   rping -s -a 10.9.5.1 -p 7174 -C 100000 >"$LAB_RESULTS/rping.server" 2>&1 &
@@ -86,8 +86,9 @@ second_provider() {
   wait_until 20 listens 7174 || die "no rping server"
   rping -c -a 10.9.5.1 -p 7174 -C 100000 >"$LAB_RESULTS/rping.client" 2>&1 &
   client=$!
-  wait_until 20 eval "probe handles $client | grep -q 'state=rts'" || die "rping does not run"
-  check_eq "siw: one queue pair" "$(held "$client" qp)" 1
+  wait_until 20 eval '[ "$(held '"$client"' qp)" = 1 ]' || die "rping does not run"
+  check_match "siw: lists and queries" "$(probe handles "$client")" '^queue_pair '
   check_match "siw: stops" "$(probe stop "$client")" '^stopped 1 refused 0'
   check_soon "siw: the application ends" 20 eval "! kill -0 $client"
+  check_no_match "siw: and leaves nothing" "$(probe resources siw0)" "^(ctx|pd|qp|cq|mr) .*creator=$client\$"
 }
