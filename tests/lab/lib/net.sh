@@ -7,11 +7,14 @@
 declare -a DEVICES=() ADDRESSES=()
 
 veth_up() {  # veth_up I: veth pair lab<I>, lab<I>p with 10.9.I.1/24
-  ip link add "lab$1" type veth peer name "lab${1}p"
+  local mtu=${LAB_MTU:-4200}
+  ip -batch - <<EOF_IP
+link add lab$1 mtu $mtu type veth peer name lab${1}p mtu $mtu
+link set lab$1 up
+link set lab${1}p up
+addr add 10.9.$1.1/24 dev lab$1
+EOF_IP
   on_exit ip link del "lab$1"
-  ip link set "lab$1" mtu "${LAB_MTU:-4200}" up
-  ip link set "lab${1}p" mtu "${LAB_MTU:-4200}" up
-  ip addr add "10.9.$1.1/24" dev "lab$1"
 }
 
 has_rxe() { modprobe rdma_rxe 2>/dev/null || [ -d /sys/module/rdma_rxe ]; }
@@ -31,26 +34,40 @@ rxe_up() {  # rxe_up N
 }
 
 rdma_link_add() {  # rdma_link_add NAME TYPE NETDEV: waits for the device node
-  modprobe -a rdma_ucm ib_uverbs
+  [ -c /dev/infiniband/rdma_cm ] || modprobe rdma_ucm
   rdma link add "$1" type "$2" netdev "$3"
   on_exit rdma link del "$1"
-  wait_until 10 test -c "/dev/infiniband/$(uverbs_of "$1")" || die "$1 has no device node"
+  wait_until 10 has_node "$1" || die "$1 has no device node"
   # RoCE addresses become GIDs a moment later, by a work queue.
   [ "$2" != rxe ] || wait_until 10 gid_index "$1" || die "$1 has no IPv4 GID"
 }
 
-uverbs_of() { basename "$(echo "/sys/class/infiniband/$1/device/infiniband_verbs/uverbs"* \
-  "/sys/class/infiniband_verbs/"* | tr ' ' '\n' | while read -r d; do
-  [ "$(cat "$d/ibdev" 2>/dev/null)" = "$1" ] && echo "$d"; done | head -n 1)"; }
+# These use builtins only: a fork is slow under emulation, and they are polled.
+
+uverbs_of() {  # uverbs_of DEVICE: the name of its device node, e.g. uverbs0
+  local node name
+  for node in /sys/class/infiniband_verbs/uverbs*; do
+    read -r name <"$node/ibdev" && [ "$name" = "$1" ] && echo "${node##*/}" && return
+  done
+  return 1
+}
+
+has_node() {
+  local node name
+  for node in /sys/class/infiniband_verbs/uverbs*; do
+    read -r name <"$node/ibdev" && [ "$name" = "$1" ] && [ -c "/dev/infiniband/${node##*/}" ] && return
+  done
+  return 1
+}
 
 # gid_index DEVICE: index of its first RoCEv2 GID that holds an IPv4 address.
 gid_index() {
-  local port=/sys/class/infiniband/$1/ports/1 i
+  local port=/sys/class/infiniband/$1/ports/1 i gid type
   for i in {0..15}; do
-    case $(cat "$port/gids/$i" 2>/dev/null) in
-      0000:0000:0000:0000:0000:ffff:*)
-        grep -q 'RoCE v2' "$port/gid_attrs/types/$i" && echo "$i" && return ;;
-    esac
+    read -r gid <"$port/gids/$i" || continue
+    [[ $gid == 0000:0000:0000:0000:0000:ffff:* ]] || continue
+    read -r type <"$port/gid_attrs/types/$i" || continue
+    [ "$type" = "RoCE v2" ] && echo "$i" && return
   done
   return 1
 }

@@ -21,15 +21,15 @@ tenant_run() {
   shift
   LAB_CM=$cm unshare -m --propagation private bash -c '
     set -e
-    keep=$(mktemp -d /run/lab/nodes.XXXXXX)
-    mkdir -p /dev/infiniband
-    mount --bind /dev/infiniband "$keep"
+    keep=/run/lab/nodes.$$
+    mkdir -p "$keep" /dev/infiniband
+    if [ "$LAB_CM" = yes ]; then mount --bind /dev/infiniband "$keep"; fi
     mount -t tmpfs -o mode=755 tmpfs /dev/infiniband
     if [ "$LAB_CM" = yes ]; then
-      touch /dev/infiniband/rdma_cm
+      : >/dev/infiniband/rdma_cm
       mount --bind "$keep/rdma_cm" /dev/infiniband/rdma_cm
+      umount "$keep"
     fi
-    umount "$keep"
     rmdir "$keep"
     unset LAB_CM
     exec "$@"' tenant setpriv --reuid "$uid" --regid "$uid" --clear-groups --inh-caps=-all \

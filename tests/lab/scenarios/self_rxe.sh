@@ -1,5 +1,5 @@
 # The lab itself: a guest boots, Soft-RoCE moves data for programs of the distribution.
-#lab time_s=60
+#lab time_s=90
 
 scenario() {
   rxe_up 2

@@ -1,5 +1,5 @@
 # The lab itself: the modules built for it. siw is a second provider; netdevsim has a rate per port.
-#lab time_s=60
+#lab time_s=90
 
 scenario() {
   siw_scenario
