@@ -102,9 +102,11 @@ HttpConnection::HttpConnection(Loop& loop, UniqueFd socket, const HttpHandler& h
       peer_(PeerOf(socket_.get())) {}
 
 Task<void> HttpConnection::Serve(std::shared_ptr<HttpConnection> self) {
-  while (co_await self->ServeOne()) {
+  bool more = true;
+  while (more) {
     // A client that pipelines without end must not keep the loop from others.
     co_await boost::asio::post(boost::asio::use_awaitable);
+    more = co_await self->ServeOne();
   }
   if (self->refusal_) co_await self->Linger();
   self->ClearDeadline();
@@ -189,8 +191,11 @@ Task<HttpConnection::Step> HttpConnection::ReadBody(HttpRequestParser& parser) {
     if (buffer_.size() > limits_.header_bytes_max) {
       co_return Refuse(400, "bad_request", "an endless chunk header");
     }
-    if (!std::exchange(announced, true) && !co_await Write("HTTP/1.1 100 Continue\r\n\r\n")) {
-      co_return Step::kEnd;
+    if (!announced) {
+      announced = true;
+      std::string interim = "HTTP/1.1 100 Continue\r\n\r\n";
+      const bool written = co_await Write(std::move(interim));
+      if (!written) co_return Step::kEnd;
     }
     const Input input = co_await Fill();
     if (input != Input::kData) co_return AfterInput(input, "the body");
@@ -256,7 +261,8 @@ Task<void> HttpConnection::Linger() {
   std::size_t bytes = 0;
   while (bytes < kLingerBytesMax) {
     buffer_.clear();
-    if (co_await Fill() != Input::kData) co_return;
+    const Input input = co_await Fill();
+    if (input != Input::kData) co_return;
     bytes += buffer_.size();
   }
 }

@@ -67,6 +67,11 @@ void Loop::Stop() { context_.stop(); }
 
 void Loop::Post(std::function<void()> fn) { boost::asio::post(context_, std::move(fn)); }
 
-void Loop::Spawn(Task<void> task) { boost::asio::co_spawn(context_, std::move(task), AbortOn); }
+void Loop::Spawn(Task<void> task) {
+  // co_spawn alone would run the task inside this call when the caller is on the loop.
+  boost::asio::post(context_, [this, task = std::move(task)]() mutable {
+    boost::asio::co_spawn(context_, std::move(task), AbortOn);
+  });
+}
 
 }  // namespace rb

@@ -38,7 +38,8 @@ class Loop {
   // Runs `fn` on the loop, never inside this call.
   void Post(std::function<void()> fn);
 
-  // Starts `task`. An exception that escapes it is a bug: the process says which and aborts.
+  // Starts `task`, never inside this call. An exception that escapes it is a bug: the process says
+  // which and aborts.
   void Spawn(Task<void> task);
 
   boost::asio::io_context& context() { return context_; }

@@ -34,6 +34,7 @@ TEST(LoopTest, RunReturnsWhenNothingIsLeft) {
   std::vector<std::string> log;
 
   loop.Spawn(Append(&log, "task"));
+  loop.Run();
   loop.Post([&log] { log.emplace_back("post"); });
   loop.Run();
 
@@ -51,6 +52,19 @@ TEST(LoopTest, PostedWorkNeverRunsInsideTheCall) {
   loop.Run();
 
   EXPECT_EQ(order, (std::vector<int>{1, 2}));
+}
+
+TEST(LoopTest, SpawnNeverRunsInsideTheCall) {
+  Loop loop;
+  std::vector<std::string> log;
+
+  loop.Post([&] {
+    loop.Spawn(Append(&log, "task"));
+    log.emplace_back("caller");
+  });
+  loop.Run();
+
+  EXPECT_EQ(log, (std::vector<std::string>{"caller", "task"}));
 }
 
 TEST(LoopTest, StopLeavesTheRestForTheNextRun) {
