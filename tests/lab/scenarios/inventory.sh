@@ -25,7 +25,7 @@ scenario() {
   changes
 }
 
-node_number() { sed s/ibdev/dev/ < <(grep -lx "$1" /sys/class/infiniband_verbs/uverbs*/ibdev) | xargs cat; }
+node_number() { grep -lx "$1" /sys/class/infiniband_verbs/uverbs*/ibdev | sed s/ibdev/dev/ | xargs cat; }
 line() { grep -E "^$1 $2( |\$)" "$LAB_RESULTS/inventory"; }
 field() { grep -oE " $2=[^ ]*" <<<"$1" | cut -d= -f2; }
 
