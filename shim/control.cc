@@ -16,9 +16,14 @@ namespace {
 
 using wire::Limit;
 
-int Kernel(int fd, ib_uverbs_ioctl_hdr* header) {
-  return real::Ioctl(fd, RDMA_VERBS_IOCTL, header);
-}
+// Where a call comes from and goes to.
+struct Route {
+  VerbsCall kernel;
+  File* file;
+  int fd;
+
+  int Send(ib_uverbs_ioctl_hdr* header) const { return kernel(fd, header); }
+};
 
 int Refuse(const Call& call, int error) {
   Log(LogLevel::kInfo, "refused object %u method %u with errno %d", call.header->object_id,
@@ -81,14 +86,14 @@ void Remember(File* file, const Call& call) {
   }
 }
 
-int Create(File* file, int fd, const Call& call, ib_uverbs_ioctl_hdr* header,
+int Create(const Route& route, const Call& call, ib_uverbs_ioctl_hdr* header,
            const wire::PolicyPage& policy) {
-  Charges charges(file, policy);
+  Charges charges(route.file, policy);
   std::uint64_t bytes = 0;
   int error = Counts(call) ? charges.Take(LimitOf(call), 1) : 0;
   if (error == 0 && RegionBytes(call, &bytes)) error = charges.Take(Limit::kMrBytes, bytes);
   if (error != 0) return Refuse(call, error);
-  const int result = Kernel(fd, header);
+  const int result = route.Send(header);
   if (result == 0) charges.Keep();
   return result;
 }
@@ -105,23 +110,24 @@ void Settle(File* file, const Call& call, std::uint32_t handle) {
   GiveBack(file->account, LimitOf(call), 1);
 }
 
-int Destroy(File* file, int fd, const Call& call, const wire::PolicyPage& policy) {
+int Destroy(const Route& route, const Call& call, const wire::PolicyPage& policy) {
   std::uint32_t handle = 0;
   const bool has_handle = DestroyedHandle(call, &handle);
-  int result = Kernel(fd, call.header);
+  int result = route.Send(call.header);
   // What the agent destroyed before us is destroyed, and that is what was asked for.
   const bool revoked = static_cast<wire::PolicyState>(policy.state) == wire::PolicyState::kRevoked;
   if (result != 0 && errno == ENOENT && revoked) {
-    AnswerDestroyed(call, file->objects.Get(handle));
+    AnswerDestroyed(call, route.file->objects.Get(handle));
     result = 0;
   }
-  if (result == 0 && has_handle) Settle(file, call, handle);
+  if (result == 0 && has_handle) Settle(route.file, call, handle);
   return result;
 }
 
-int Reregister(File* file, int fd, const Call& call, const wire::PolicyPage& policy) {
+int Reregister(const Route& route, const Call& call, const wire::PolicyPage& policy) {
+  File* file = route.file;
   Reregistration wanted;
-  if (!ReadReregistration(call, &wanted) || !wanted.changes_length) return Kernel(fd, call.header);
+  if (!ReadReregistration(call, &wanted) || !wanted.changes_length) return route.Send(call.header);
   const std::uint64_t known = file->objects.Get(wanted.handle);
   const std::uint64_t before = known == 0 ? 0 : known - 1;
   Charges charges(file, policy);
@@ -129,7 +135,7 @@ int Reregister(File* file, int fd, const Call& call, const wire::PolicyPage& pol
     const int error = charges.Take(Limit::kMrBytes, wanted.bytes - before);
     if (error != 0) return Refuse(call, error);
   }
-  const int result = Kernel(fd, call.header);
+  const int result = route.Send(call.header);
   if (result != 0) return result;
   charges.Keep();
   if (wanted.bytes < before) GiveBack(file->account, Limit::kMrBytes, before - wanted.bytes);
@@ -137,28 +143,28 @@ int Reregister(File* file, int fd, const Call& call, const wire::PolicyPage& pol
   return 0;
 }
 
-int Forward(File* file, int fd, const Call& call, ib_uverbs_ioctl_hdr* header,
+int Forward(const Route& route, const Call& call, ib_uverbs_ioctl_hdr* header,
             const wire::PolicyPage& policy) {
-  if (call.row == nullptr) return Kernel(fd, header);
+  if (call.row == nullptr) return route.Send(header);
   switch (call.row->action) {
     case Action::kCreate:
-      return Create(file, fd, call, header, policy);
+      return Create(route, call, header, policy);
     case Action::kDestroy:
-      return Destroy(file, fd, call, policy);
+      return Destroy(route, call, policy);
     case Action::kReregMr:
-      return Reregister(file, fd, call, policy);
+      return Reregister(route, call, policy);
     default:
-      return Kernel(fd, header);
+      return route.Send(header);
   }
 }
 
 // Sends the call, changed as the lease wants it: on a copy, the application may use its buffer
 // again.
-int ForwardRewritten(File* file, int fd, const Call& call, const wire::PolicyPage& policy) {
+int ForwardRewritten(const Route& route, const Call& call, const wire::PolicyPage& policy) {
   const bool strip = MustStripDevx(call, policy);
   const bool mark = call.row != nullptr && ApplyClass(*call.row, call.core_in, ClassRuleOf(policy),
                                                       false) == ClassVerdict::kRewrite;
-  if (!strip && !mark) return Forward(file, fd, call, call.header, policy);
+  if (!strip && !mark) return Forward(route, call, call.header, policy);
   CallCopy copy;
   const std::uint16_t changed =
       strip ? std::uint16_t{UVERBS_ATTR_UHW_IN} : std::uint16_t{UVERBS_ATTR_CORE_IN};
@@ -168,33 +174,38 @@ int ForwardRewritten(File* file, int fd, const Call& call, const wire::PolicyPag
   if (strip) StripDevx(copy.bytes(), true);
   if (mark) {
     ApplyClass(*call.row, copy.bytes(), ClassRuleOf(policy), true);
-    wire::Add<std::uint64_t>(&file->account.slot->class_rewrites, 1);
+    wire::Add<std::uint64_t>(&route.file->account.slot->class_rewrites, 1);
   }
-  const int result = Forward(file, fd, call, copy.header(), policy);
+  const int result = Forward(route, call, copy.header(), policy);
   const ErrnoGuard keep_errno;
   copy.CopyBack(call.header);
   return result;
 }
 
 // A doorbell: nothing to count or change, so only the state is looked at.
-int Post(const File& file, int fd, const Call& call) {
-  const auto state = static_cast<wire::PolicyState>(wire::Load(file.lease->policy->state));
+int Post(const Route& route, const Call& call) {
+  const auto state = static_cast<wire::PolicyState>(wire::Load(route.file->lease->policy->state));
   if (state == wire::PolicyState::kRevoked) return Refuse(call, EACCES);
-  return Kernel(fd, call.header);
+  return route.Send(call.header);
 }
 
 }  // namespace
 
-int ControlIoctl(File* file, int fd, ib_uverbs_ioctl_hdr* header) {
+int KernelIoctl(int fd, ib_uverbs_ioctl_hdr* header) {
+  return real::Ioctl(fd, RDMA_VERBS_IOCTL, header);
+}
+
+int ControlIoctl(VerbsCall kernel, File* file, int fd, ib_uverbs_ioctl_hdr* header) {
+  const Route route{.kernel = kernel, .file = file, .fd = fd};
   Call call;
-  if (!Decode(header, &call)) return Kernel(fd, header);
-  if (call.row != nullptr && call.row->action == Action::kPost) return Post(*file, fd, call);
+  if (!Decode(header, &call)) return route.Send(header);
+  if (call.row != nullptr && call.row->action == Action::kPost) return Post(route, call);
   wire::PolicyPage policy{};
   if (!file->lease->cache.Read(*file->lease->policy, &policy)) return Refuse(call, EACCES);
   const int refusal = Judge(call, policy);
   if (refusal != 0) return Refuse(call, refusal);
 
-  const int result = ForwardRewritten(file, fd, call, policy);
+  const int result = ForwardRewritten(route, call, policy);
   const ErrnoGuard keep_errno;
   if (result == 0) {
     // The kernel took this id, so it is the device's: write() commands are wrapped with it.
@@ -208,13 +219,13 @@ int ControlIoctl(File* file, int fd, ib_uverbs_ioctl_hdr* header) {
   return result;
 }
 
-ssize_t ControlWrite(File* file, int fd, const void* buffer, std::size_t bytes) {
+ssize_t ControlWrite(VerbsCall kernel, File* file, int fd, const void* buffer, std::size_t bytes) {
   InvokeWrite call;
   const std::uint32_t driver_id = __atomic_load_n(&file->driver_id, __ATOMIC_RELAXED);
   if (BuildInvokeWrite(buffer, bytes, driver_id, &call) != 0) {
     return real::Write(fd, buffer, bytes);  // not a command: the kernel says so
   }
-  if (ControlIoctl(file, fd, call.get()) == 0) return static_cast<ssize_t>(bytes);
+  if (ControlIoctl(kernel, file, fd, call.get()) == 0) return static_cast<ssize_t>(bytes);
   if (errno != ENOTTY) return -1;
   // The number belongs to another file now: it was closed behind the hooks' back.
   if (File* stale = Self().table.Remove(fd)) Self().table.Finish(stale);

@@ -15,9 +15,13 @@
 
 namespace rb::shim {
 
-int ControlIoctl(File* file, int fd, ib_uverbs_ioctl_hdr* header);
+// The kernel's side of a uverbs ioctl: KernelIoctl in the shim, a fake in tests.
+using VerbsCall = int (*)(int fd, ib_uverbs_ioctl_hdr* header);
+int KernelIoctl(int fd, ib_uverbs_ioctl_hdr* header);
+
+int ControlIoctl(VerbsCall kernel, File* file, int fd, ib_uverbs_ioctl_hdr* header);
 
 // A uverbs command by write(): re-issued as an ioctl, see uverbs/write_abi.h.
-ssize_t ControlWrite(File* file, int fd, const void* buffer, std::size_t bytes);
+ssize_t ControlWrite(VerbsCall kernel, File* file, int fd, const void* buffer, std::size_t bytes);
 
 }  // namespace rb::shim

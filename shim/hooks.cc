@@ -289,7 +289,7 @@ RB_HOOK(int, Hook_ioctl, "ioctl", int fd, unsigned long request, ...) {
   // musl declares the request as int: its upper half is then whatever the register held.
   if (static_cast<std::uint32_t>(request) == RDMA_VERBS_IOCTL) {
     if (File* file = Self().table.Find(fd)) {
-      return ControlIoctl(file, fd, static_cast<ib_uverbs_ioctl_hdr*>(argument));
+      return ControlIoctl(KernelIoctl, file, fd, static_cast<ib_uverbs_ioctl_hdr*>(argument));
     }
   }
   return real::Ioctl(fd, request, argument);
@@ -297,7 +297,8 @@ RB_HOOK(int, Hook_ioctl, "ioctl", int fd, unsigned long request, ...) {
 
 RB_HOOK(ssize_t, Hook_write, "write", int fd, const void* buffer, std::size_t bytes) {
   File* file = Self().table.Find(fd);
-  return file == nullptr ? real::Write(fd, buffer, bytes) : ControlWrite(file, fd, buffer, bytes);
+  return file == nullptr ? real::Write(fd, buffer, bytes)
+                         : ControlWrite(KernelIoctl, file, fd, buffer, bytes);
 }
 
 RB_HOOK(int, Hook_close, "close", int fd) {
