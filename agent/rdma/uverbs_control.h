@@ -65,7 +65,8 @@ struct UverbsFile {
 };
 
 // What the kernel says about one queue pair. The path fields are meaningful from RTR on and only
-// for connected types; irdma returns no path at all (then `has_path` is false).
+// for connected types; irdma returns no path at all (then `has_path` is false), and siw not even
+// the state (always kReset).
 struct QpInfo {
   QpState state = QpState::kUnknown;
   std::uint32_t dest_qpn = 0;
