@@ -20,7 +20,10 @@ CODE_BANS = (
         re.compile(r"(?<!\w)::close\s*\("),
         "raw ::close(): hold the descriptor in a UniqueFd (common/bare/unique_fd.h)",
         # The hooks are close(); a test of "somebody else closed our number" has to be somebody else.
-        ("common/bare/unique_fd.h", "shim/hooks*.cc", "shim/*_test.cc", "tests/lab/tools/*"),
+        (
+            "common/bare/unique_fd.h", "shim/hooks*.cc", "shim/*_test.cc", "tests/lab/tools/*",
+            "tests/integration/shim/*",
+        ),
     ),
     Ban(
         re.compile(r"\b(?:recvmsg|sendmsg)\s*\("),
@@ -30,7 +33,7 @@ CODE_BANS = (
     Ban(
         re.compile(r"\b(?:secure_)?getenv\s*\("),
         "getenv(): read the environment in the config (common/runtime/config, shim/config)",
-        ("common/runtime/config*", "shim/config*"),
+        ("common/runtime/config*", "shim/config*", "tests/integration/shim/*"),
     ),
     Ban(
         re.compile(r"\bstd::j?thread\b"),
