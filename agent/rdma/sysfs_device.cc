@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kDeviceNameBytesMax = 63;  // the kernel's IB_DEVICE_NAME_MAX without NUL
+constexpr std::uint32_t kGidTableMax = 1U << 16;
 constexpr std::string_view kEmptyGid = "0000:0000:0000:0000:0000:0000:0000:0000";
 
 std::string_view Trim(std::string_view text) {
@@ -21,8 +22,7 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-// Empty when the file is not there or will not be read: sysfs files of an empty GID entry answer
-// EINVAL, and drivers leave out what they do not have.
+// Empty when the file is not there or will not be read: drivers leave out what they do not have.
 std::string ReadTrimmed(const std::string& path) {
   const auto text = ReadSmallFile(path);
   return text ? std::string(Trim(*text)) : std::string();
@@ -97,19 +97,24 @@ std::string ParsePhysicalState(std::string_view text) {
   return word;
 }
 
+// Entries are numbered without gaps. A table has up to 1024 of them and is read again at every
+// change of an address, so the files are opened relative to their directory.
 void ReadGids(const std::string& port, SysfsPort& result) {
-  for (const std::string& name : ListNames(port + "/gids")) {
-    const auto index = ParseNumber<std::uint32_t>(name);
-    if (!index) continue;
+  const auto gids = OpenDirectory(port + "/gids");
+  if (!gids) return;
+  for (std::uint32_t index = 0; index < kGidTableMax; ++index) {
+    const std::string name = std::to_string(index);
+    const auto text = ReadSmallFileAt(gids->get(), name);
+    // Some kernels answer EINVAL for an empty entry; anything else is the end of the table.
+    if (!text && text.error().code != ErrorCode::kInvalid) return;
     ++result.gid_table_length;
-    std::string gid = ReadTrimmed(port + "/gids/" + name);
+    const std::string_view gid = text ? Trim(*text) : std::string_view();
     if (gid.empty() || gid == kEmptyGid) continue;
-    result.gids.push_back({.index = *index,
-                           .gid = std::move(gid),
+    result.gids.push_back({.index = index,
+                           .gid = std::string(gid),
                            .type = ReadTrimmed(port + "/gid_attrs/types/" + name),
                            .netdev = ReadTrimmed(port + "/gid_attrs/ndevs/" + name)});
   }
-  std::ranges::sort(result.gids, {}, &Gid::index);
 }
 
 }  // namespace

