@@ -1,4 +1,5 @@
 // Prints the tables of docs/ that are made from code, one by name. See generated_docs.py.
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -7,6 +8,7 @@
 #include "agent/config/config.h"
 #include "api/wire/limit_table.h"
 #include "common/runtime/config.h"
+#include "tests/docs/wire_tables.h"
 
 namespace rb {
 namespace {
@@ -32,18 +34,27 @@ std::string Limits() {
   return text;
 }
 
+struct Table {
+  const char* name;
+  std::string (*print)();
+};
+constexpr std::array kTables{
+    Table{"agent-options", AgentOptions}, Table{"limits", Limits},
+    Table{"wire-frames", WireFrames},     Table{"wire-pages", WirePages},
+    Table{"wire-example", WireExample},
+};
+
 }  // namespace
 }  // namespace rb
 
 int main(int argc, char** argv) {
-  const std::string_view table = argc == 2 ? argv[1] : "";
-  if (table == "agent-options") {
-    std::fputs(rb::AgentOptions().c_str(), stdout);
-  } else if (table == "limits") {
-    std::fputs(rb::Limits().c_str(), stdout);
-  } else {
-    std::fputs("usage: docs_tables agent-options|limits\n", stderr);
-    return 2;
+  const std::string_view name = argc == 2 ? argv[1] : "";
+  for (const rb::Table& table : rb::kTables) {
+    if (name != table.name) continue;
+    std::fputs(table.print().c_str(), stdout);
+    return 0;
   }
-  return 0;
+  std::fputs("usage: docs_tables TABLE, one of:\n", stderr);
+  for (const rb::Table& table : rb::kTables) std::fprintf(stderr, "  %s\n", table.name);
+  return 2;
 }

@@ -7,8 +7,7 @@ from source import Finding
 # These act on the process that they are loaded into or on the one that they become, so only a
 # preloaded program in tests/integration or the lab can show what they do.
 RUN_IN_PROCESS = frozenset({
-    "shim/control.cc", "shim/data_path.cc", "shim/destroyed.cc", "shim/devices.cc",
-    "shim/process.cc", "shim/qp_ex.cc", "cli/enter.cc", "cli/linux_workload.cc",
+    "shim/data_path.cc", "shim/process.cc", "shim/qp_ex.cc", "cli/linux_workload.cc",
 })
 
 PRODUCT = ("common/", "api/", "agent/", "shim/", "cli/")
