@@ -38,8 +38,8 @@ struct LeaseFlags {
 
 // Who may use the lease; `lease create` only.
 struct WorkloadFlags {
-  std::string uid;
-  std::string cgroup;
+  std::string uid = {};
+  std::string cgroup = {};
   bool no_token = false;  // with a uid: every process of the user is the workload
 };
 
