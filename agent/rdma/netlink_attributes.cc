@@ -3,7 +3,6 @@
 #include <linux/netlink.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 namespace rb::agent::rdma {
@@ -12,7 +11,7 @@ namespace {
 template <typename T>
 T Load(std::string_view bytes) {
   T value{};
-  std::memcpy(&value, bytes.data(), sizeof(value));
+  bytes.copy(reinterpret_cast<char*>(&value), sizeof(value));
   return value;
 }
 

@@ -71,8 +71,7 @@ std::string EncodeNldevRequest(const NldevRequest& request, std::uint32_t sequen
   header.nlmsg_flags =
       static_cast<std::uint16_t>(NLM_F_REQUEST | NLM_F_ACK | (request.dump ? NLM_F_DUMP : 0));
   header.nlmsg_seq = sequence;
-  std::string bytes(reinterpret_cast<const char*>(&header), sizeof(header));
-  return bytes + request.attributes;
+  return std::string(reinterpret_cast<const char*>(&header), sizeof(header)) + request.attributes;
 }
 
 }  // namespace rb::agent::rdma

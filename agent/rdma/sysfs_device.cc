@@ -157,7 +157,7 @@ SysfsDevice ReadSysfsDevice(const std::string& sysfs, const std::string& device)
                      .pci_address = FindPciAddress(directory + "/device"),
                      .numa_node = std::nullopt};
   const auto node = ParseNumber<int>(ReadTrimmed(directory + "/device/numa_node"));
-  if (node && *node >= 0) result.numa_node = *node;  // -1: the platform does not say
+  if (node && *node >= 0) result.numa_node = node;  // -1: the platform does not say
   return result;
 }
 

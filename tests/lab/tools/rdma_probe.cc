@@ -38,7 +38,6 @@
 
 namespace {
 
-using std::chrono_literals::operator""ms;
 using rb::ErrorCode;
 using rb::Fail;
 using rb::Result;
@@ -175,7 +174,7 @@ Result<void> Watch(const std::string& seconds) {
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         end - std::chrono::steady_clock::now());
-    if (left <= 0ms) return {};
+    if (left.count() <= 0) return {};
     pollfd watched{.fd = events->fd(), .events = POLLIN, .revents = 0};
     if (::poll(&watched, 1, static_cast<int>(left.count())) <= 0) continue;
     RB_TRY(const rdma::InventoryChange change, events->Drain());
