@@ -11,24 +11,15 @@
 namespace rb {
 namespace {
 
-// What one command line says, before any value is checked.
-struct CommandLine {
-  bool help = false;
-  bool version = false;
-  bool print_config = false;
-  std::optional<std::string> config_file;
-  std::vector<std::pair<std::string, std::string>> flags;  // option name, value
-};
-
 std::string Underscored(std::string_view flag) {
   std::string name(flag);
-  std::replace(name.begin(), name.end(), '-', '_');
+  std::ranges::replace(name, '-', '_');
   return name;
 }
 
 std::string FlagOf(std::string_view option) {
   std::string flag(option);
-  std::replace(flag.begin(), flag.end(), '_', '-');
+  std::ranges::replace(flag, '_', '-');
   return "--" + flag;
 }
 
@@ -88,7 +79,8 @@ void ConfigSchema::Add(std::string name, std::string* field, std::string help,
                        ConfigValidator validator) {
   Option option{.name = std::move(name), .help = std::move(help), .type = "text"};
   option.is_text = true;
-  option.set = [field, validator](const std::vector<std::string>& items) -> Result<void> {
+  option.set = [field, validator = std::move(validator)](
+                   const std::vector<std::string>& items) -> Result<void> {
     if (validator) {
       RB_TRY_VOID(validator(items.front()));
     }
@@ -118,7 +110,8 @@ void ConfigSchema::Add(std::string name, std::vector<std::string>* field, std::s
   Option option{.name = std::move(name), .help = std::move(help), .type = "list of texts"};
   option.is_text = true;
   option.is_list = true;
-  option.set = [field, validator](const std::vector<std::string>& items) -> Result<void> {
+  option.set = [field, validator = std::move(validator)](
+                   const std::vector<std::string>& items) -> Result<void> {
     for (const std::string& item : items) {
       if (validator) {
         RB_TRY_VOID(validator(item));
@@ -203,8 +196,8 @@ void ConfigSchema::AddSection(ConfigSection section) {
 }
 
 const ConfigSchema::Option* ConfigSchema::FindOption(std::string_view name) const {
-  const auto found = std::find_if(options_.begin(), options_.end(),
-                                  [&](const Option& option) { return option.name == name; });
+  const auto found =
+      std::ranges::find_if(options_, [&](const Option& option) { return option.name == name; });
   return found == options_.end() ? nullptr : &*found;
 }
 
@@ -246,42 +239,52 @@ Result<ConfigOutcome> ConfigSchema::Load(int argc, const char* const* argv) {
   return Load(arguments, ProcessEnvironment());
 }
 
-Result<ConfigOutcome> ConfigSchema::Load(std::span<const std::string> arguments,
-                                         const std::map<std::string, std::string>& environment) {
+Result<std::string> ConfigSchema::TakeValue(std::span<const std::string>* rest, bool is_bool) {
+  const std::string& argument = rest->front();
+  *rest = rest->subspan(1);
+  const std::size_t equals = argument.find('=');
+  if (equals != std::string::npos) return argument.substr(equals + 1);
+  if (is_bool) return std::string("true");
+  if (rest->empty()) return Fail(ErrorCode::kInvalid, argument + ": needs a value");
+  std::string value = rest->front();
+  *rest = rest->subspan(1);
+  return value;
+}
+
+Result<ConfigSchema::CommandLine> ConfigSchema::ReadCommandLine(
+    std::span<const std::string> arguments) const {
   CommandLine line;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    const std::size_t equals = std::min(argument.find('='), argument.size());
-    const std::string flag = argument.substr(0, equals);
+  while (!arguments.empty()) {
+    const std::string flag = arguments.front().substr(0, arguments.front().find('='));
     const std::string name = flag.starts_with("--") ? Underscored(flag.substr(2)) : std::string();
-    if (name == "help" || flag == "-h") return ConfigOutcome{.exit = true, .text = HelpText()};
-    if (name == "version") {
-      return ConfigOutcome{.exit = true, .text = program_ + " " + version_ + "\n"};
-    }
+    // These two stop before anything else is looked at.
+    line.help = name == "help" || flag == "-h";
+    line.version = name == "version";
+    if (line.help || line.version) return line;
     if (name == "print_config") {
       line.print_config = true;
+      arguments = arguments.subspan(1);
       continue;
     }
     const Option* option = FindOption(name);
     if (option == nullptr && name != "config") {
       return Fail(ErrorCode::kInvalid, "unknown flag " + flag + ": see " + program_ + " --help");
     }
-    std::string value;
-    if (equals < argument.size()) {
-      value = argument.substr(equals + 1);
-    } else if (option != nullptr && option->is_bool) {
-      value = "true";
-    } else if (i + 1 < arguments.size()) {
-      value = arguments[++i];
-    } else {
-      return Fail(ErrorCode::kInvalid, flag + ": needs a value");
-    }
+    RB_TRY(std::string value, TakeValue(&arguments, option != nullptr && option->is_bool));
     if (option == nullptr) {
-      line.config_file = value;
+      line.config_file = std::move(value);
     } else {
-      line.flags.emplace_back(option->name, std::move(value));
+      line.flags.emplace_back(option, std::move(value));
     }
   }
+  return line;
+}
+
+Result<ConfigOutcome> ConfigSchema::Load(std::span<const std::string> arguments,
+                                         const std::map<std::string, std::string>& environment) {
+  RB_TRY(CommandLine line, ReadCommandLine(arguments));
+  if (line.help) return ConfigOutcome{.exit = true, .text = HelpText()};
+  if (line.version) return ConfigOutcome{.exit = true, .text = program_ + " " + version_ + "\n"};
 
   const auto from_environment = environment.find(VariableOf("config"));
   if (!line.config_file && from_environment != environment.end()) {
@@ -291,8 +294,8 @@ Result<ConfigOutcome> ConfigSchema::Load(std::span<const std::string> arguments,
     RB_TRY_VOID(ReadFile(*line.config_file));
   }
   RB_TRY_VOID(ReadEnvironment(environment));
-  for (const auto& [name, value] : line.flags) {
-    RB_TRY_VOID(SetFromText(*FindOption(name), value, FlagOf(name)));
+  for (const auto& [option, value] : line.flags) {
+    RB_TRY_VOID(SetFromText(*option, value, FlagOf(option->name)));
   }
   if (line.print_config) return ConfigOutcome{.exit = true, .text = EffectiveYaml()};
   return ConfigOutcome{};

@@ -128,6 +128,15 @@ class ConfigSchema {
     std::function<std::vector<std::string>()> show = {};
   };
 
+  // What one command line says, before any value is checked.
+  struct CommandLine {
+    bool help = false;
+    bool version = false;
+    bool print_config = false;
+    std::optional<std::string> config_file;
+    std::vector<std::pair<const Option*, std::string>> flags;
+  };
+
   void AddInteger(std::string name, std::string help, IntegerRange range,
                   std::function<void(std::int64_t)> set, std::function<std::int64_t()> get);
   void AddDuration(std::string name, std::string help, DurationRange range,
@@ -139,7 +148,11 @@ class ConfigSchema {
   Result<void> ReadFile(const std::string& path);
   Result<void> ReadYaml(const std::string& path, const std::string& content);
   Result<void> ReadEnvironment(const std::map<std::string, std::string>& environment);
-  Result<void> SetFromText(const Option& option, const std::string& text, const std::string& where);
+  Result<CommandLine> ReadCommandLine(std::span<const std::string> arguments) const;
+  // The value of the flag at the front of `rest`, which is removed with it.
+  static Result<std::string> TakeValue(std::span<const std::string>* rest, bool is_bool);
+  static Result<void> SetFromText(const Option& option, const std::string& text,
+                                  const std::string& where);
   std::string Names() const;
   std::string VariableOf(std::string_view option) const;
   std::string HelpText() const;

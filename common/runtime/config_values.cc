@@ -45,7 +45,7 @@ template <std::size_t n>
 std::optional<std::uint64_t> Scale(std::uint64_t value, std::string_view unit,
                                    const std::array<Unit, n>& units, std::uint64_t max) {
   const auto* const found =
-      std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.name == unit; });
+      std::ranges::find_if(units, [&](const Unit& u) { return u.name == unit; });
   if (found == units.end() || value > max / found->factor) return std::nullopt;
   return value * found->factor;
 }

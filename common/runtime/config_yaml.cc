@@ -100,9 +100,8 @@ Result<void> ConfigSchema::ReadYaml(const std::string& path, const std::string& 
     const std::string where = Where(path, entry.first.Mark());
     RB_TRY(const std::string key, Scalar(entry.first, where, "a key"));
     if (!seen.insert(key).second) return FailAt(where, key + " is given twice");
-    const auto section =
-        std::find_if(sections_.begin(), sections_.end(),
-                     [&](const ConfigSection& candidate) { return candidate.name == key; });
+    const auto section = std::ranges::find_if(
+        sections_, [&](const ConfigSection& candidate) { return candidate.name == key; });
     if (section != sections_.end()) {
       RB_TRY_VOID(ReadSection(path, *section, entry.second, where));
       continue;

@@ -106,14 +106,14 @@ Result<UniqueFd> ConnectTcp(const HttpEndpoint& endpoint, Deadline deadline,
 }
 
 bool IsToken(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
     return c > 0x20 && c < 0x7f && std::strchr("()<>@,;:\\\"/[]?={}", c) == nullptr;
   });
 }
 
 bool IsFieldValue(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](unsigned char c) { return (c >= 0x20 && c != 0x7f) || c == '\t'; });
+  return std::ranges::all_of(text,
+                             [](unsigned char c) { return (c >= 0x20 && c != 0x7f) || c == '\t'; });
 }
 
 // The whole request. Errors: kInvalid, for what would not arrive as one request.

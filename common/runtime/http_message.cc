@@ -10,8 +10,7 @@ namespace rb {
 namespace {
 
 const std::string* FirstOf(const HttpFields& fields, std::string_view name) {
-  const auto found =
-      std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.first == name; });
+  const auto found = std::ranges::find_if(fields, [&](const auto& f) { return f.first == name; });
   return found == fields.end() ? nullptr : &found->second;
 }
 
@@ -100,7 +99,7 @@ std::string_view StatusTitle(unsigned status) {
                                               {504, "Gateway Timeout"},
                                               {507, "Insufficient Storage"}}};
   const auto* const found =
-      std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.status == status; });
+      std::ranges::find_if(kRows, [&](const Row& r) { return r.status == status; });
   return found == kRows.end() ? "Unknown" : found->title;
 }
 

@@ -44,8 +44,8 @@ HttpRefusal RefusalOf(const boost::system::error_code& error) {
 }
 
 std::size_t CountOf(const HttpFields& headers, std::string_view name) {
-  return static_cast<std::size_t>(std::count_if(
-      headers.begin(), headers.end(), [&](const auto& field) { return field.first == name; }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(headers, [&](const auto& field) { return field.first == name; }));
 }
 
 // What Beast lets pass although two parsers could read it differently (RFC 9112, 6.1 and 6.3).

@@ -70,7 +70,7 @@ void AppendEscapedAscii(std::string& out, char c) {
 }  // namespace
 
 Result<void> SetLogLevel(std::string_view name) {
-  const auto* const found = std::find(kLevelNames.begin(), kLevelNames.end(), name);
+  const auto* const found = std::ranges::find(kLevelNames, name);
   if (found == kLevelNames.end()) {
     return Fail(ErrorCode::kInvalid, "log level \"" + std::string(name) +
                                          "\": allowed are debug, info, warn, error, off");

@@ -32,7 +32,7 @@ class Loop {
   // caller's next step: `loop.RunUntil(server.Stop())`.
   int RunUntilSignalled();
 
-  // Makes the running Run call return. What is pending stays pending.
+  // Makes the running Run call return; without one it does nothing. What is pending stays pending.
   void Stop();
 
   // Runs `fn` on the loop, never inside this call.

@@ -153,8 +153,8 @@ class Writer final : public MetricsWriter {
       return families_[found->second];
     }
     RB_CHECK(prometheus::CheckMetricName(std::string(name)));
-    RB_CHECK(std::none_of(families_.begin(), families_.end(),
-                          [&](const auto& family) { return family.name == name; }));
+    RB_CHECK(
+        std::ranges::none_of(families_, [&](const auto& family) { return family.name == name; }));
     index_.emplace(std::string(name), families_.size());
     return families_.emplace_back(prometheus::MetricFamily{
         .name = std::string(name), .help = std::string(help), .type = type, .metric = {}});

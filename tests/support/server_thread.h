@@ -11,7 +11,7 @@
 #include <sys/time.h>
 
 #include <array>
-#include <boost/asio/executor_work_guard.hpp>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -27,6 +27,7 @@
 #include "common/runtime/http_server.h"
 #include "common/runtime/loop.h"
 #include "common/runtime/tcp_listener.h"
+#include "common/runtime/timer.h"
 
 namespace rb::test {
 
@@ -42,14 +43,14 @@ class ServerThread {
     port_ = BoundPort(listener->get()).value_or(0);
     server_ = std::make_unique<HttpServer>(loop_, std::move(*listener), std::move(handler), limits);
     server_->Start();
-    keep_running_ =
-        std::make_unique<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>>(
-            loop_.context().get_executor());
+    // Work without end: the loop goes on after Stop(), for later OnLoop() calls.
+    loop_.Spawn(SleepFor(loop_, std::chrono::hours(24)));
     thread_ = std::thread([this] { loop_.Run(); });
   }
 
   ~ServerThread() {
-    loop_.Stop();
+    // Posted, because Stop() before the thread has entered Run() would be lost.
+    loop_.Post([this] { loop_.Stop(); });
     thread_.join();
     server_.reset();
   }
@@ -89,8 +90,6 @@ class ServerThread {
   Loop loop_;
   std::uint16_t port_ = 0;
   std::unique_ptr<HttpServer> server_;
-  std::unique_ptr<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>>
-      keep_running_;
   std::thread thread_;
 };
 
