@@ -21,6 +21,7 @@ class NetlinkAttributes {
   // Errors: kCorrupt, an attribute is longer than what is left. Up to 3 bytes of padding at the
   // end may be missing.
   static Result<NetlinkAttributes> Parse(std::string_view bytes);
+  static Result<NetlinkAttributes> Parse(std::string&& temporary) = delete;  // views would dangle
 
   // An integer attribute of 1, 2, 4 or 8 bytes: kernels have widened some. Absent when there is
   // none, or one of another size.

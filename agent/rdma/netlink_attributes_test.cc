@@ -69,9 +69,13 @@ TEST(NetlinkAttributesTest, IgnoresTheFlagsInAType) {
 }
 
 TEST(NetlinkAttributesTest, RefusesALengthThatDoesNotFit) {
-  EXPECT_FALSE(NetlinkAttributes::Parse("\x09\0\x01\0\x07\0\0\0"s));  // one past the end
-  EXPECT_FALSE(NetlinkAttributes::Parse("\x03\0\x01\0"s));            // shorter than its header
-  EXPECT_FALSE(NetlinkAttributes::Parse("\0\0\0\0"s));                // would never advance
+  const std::string past_the_end = "\x09\0\x01\0\x07\0\0\0"s;
+  const std::string shorter_than_its_header = "\x03\0\x01\0"s;
+  const std::string would_never_advance = "\0\0\0\0"s;
+
+  EXPECT_FALSE(NetlinkAttributes::Parse(past_the_end));
+  EXPECT_FALSE(NetlinkAttributes::Parse(shorter_than_its_header));
+  EXPECT_FALSE(NetlinkAttributes::Parse(would_never_advance));
 }
 
 TEST(NetlinkAttributesTest, RefusesABrokenNest) {
@@ -85,7 +89,9 @@ TEST(NetlinkAttributesTest, RefusesABrokenNest) {
 }
 
 TEST(NetlinkAttributesTest, LastPaddingMayBeMissing) {
-  const auto parsed = NetlinkAttributes::Parse("\x05\0\x42\0\x01"s);
+  const std::string bytes = "\x05\0\x42\0\x01"s;
+
+  const auto parsed = NetlinkAttributes::Parse(bytes);
 
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->Number(0x42), 1U);
