@@ -84,14 +84,18 @@ struct Dispatch {
   }
 };
 
-Result<int> Main(std::span<const std::string> arguments) {
-  RB_TRY(const Options options, ParseOptions(arguments));
+Result<int> Answer(const Options& options) {
   if (!options.text.empty()) {
     std::cout << options.text;
     return EXIT_SUCCESS;
   }
   HttpNodeApi api(options.admin_socket);
-  RB_TRY(const int status, std::visit(Dispatch{options, api}, options.command));
+  return std::visit(Dispatch{options, api}, options.command);
+}
+
+Result<int> Main(std::span<const std::string> arguments) {
+  RB_TRY(const Options options, ParseOptions(arguments));
+  RB_TRY(const int status, Answer(options));
   // A full disk or a closed pipe behind stdout: what was asked for was not delivered.
   if (!std::cout.flush()) return Fail(ErrorCode::kInternal, "cannot write the result to stdout");
   return status;
