@@ -43,7 +43,7 @@ class ControlTest : public ::testing::Test {
     g_kernel = [](ib_uverbs_ioctl_hdr*) { return 0; };
     g_kernel_calls = 0;
   }
-  ~ControlTest() override { file_.objects.Clear(nullptr); }
+  ~ControlTest() override { file_.objects.Free(nullptr); }
 
   int Send(TestCall* call) { return ControlIoctl(FakeKernel, &file_, 3, call->header()); }
 

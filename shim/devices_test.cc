@@ -23,8 +23,8 @@ TEST(OwnerOfTest, OtherFilesAndOtherDevicesAreTheKernels) {
 TEST(DevicesTest, WithoutAnAgentNoDeviceExists) {
   ::setenv("RDMA_AGENT_SOCKET", "/nonexistent/agent.sock", 1);
   const DevicePath path = ParseDevicePath("/dev/infiniband/uverbs0");
-  struct stat status {};
-  struct statx extended {};
+  struct stat status{};
+  struct statx extended{};
   int fd = -1;
 
   EXPECT_EQ(StatDevice(path, &status), ENOENT);

@@ -103,6 +103,7 @@ TEST_F(FdTableTest, APlaceIsUsedAgainAndRemembersNothing) {
   EXPECT_EQ(second, first);
   EXPECT_EQ(second->objects.Get(1), 0U);
   EXPECT_EQ(second->post_send, nullptr);
+  second->objects.Free(nullptr);
 }
 
 TEST_F(FdTableTest, ThreadsOpenAndCloseAtOnce) {

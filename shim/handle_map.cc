@@ -62,4 +62,12 @@ void HandleMap::Clear(void (*drop)(std::uint64_t value)) {
   }
 }
 
+void HandleMap::Free(void (*drop)(std::uint64_t value)) {
+  Clear(drop);
+  if (chunks_ == nullptr) return;
+  for (std::size_t i = 0; i < kChunks; ++i) std::free(chunks_[i]);
+  std::free(chunks_);
+  chunks_ = nullptr;
+}
+
 }  // namespace rb::shim

@@ -30,6 +30,9 @@ class HandleMap {
   // Forgets everything, calling `drop` (may be null) for each value.
   void Clear(void (*drop)(std::uint64_t value));
 
+  // Clear, and gives the memory back. REQUIRES: nobody else uses the map.
+  void Free(void (*drop)(std::uint64_t value));
+
  private:
   std::uint64_t* Cell(std::uint32_t handle) const;
 
