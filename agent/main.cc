@@ -1,10 +1,12 @@
 // rdma-agent: owns this node's RDMA devices and hands each tenant's job its share of them.
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -76,6 +78,14 @@ void LogEvent(const rest::Event& event) {
               event.tenant, event.message);
 }
 
+// One descriptor a tenant connection: the usual soft limit of 1024 is too few for a busy node.
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 // What the last agent left, or nothing. A damaged file is set aside: leases that it held are
 // unknown now, and their processes keep running until somebody looks.
 rest::Checkpoint LoadState(const Config& config, EventLog* events) {
@@ -88,141 +98,197 @@ rest::Checkpoint LoadState(const Config& config, EventLog* events) {
   return {};
 }
 
-// Everything the agent is made of, in construction order; destroyed in reverse.
+// The ports to the kernel.
+struct KernelPorts {
+  explicit KernelPorts(const Config& config)
+      : cgroups(config.cgroup_mount, config.cgroup_parent),
+        opener("/sys", "/dev"),
+        device_nodes("/dev"),
+        inventory(nldev, device_query, "/sys"),
+        resources(nldev) {}
+
+  Kernel bundle() { return {cgroups, processes, files, opener, resources, uverbs}; }
+
+  LinuxLeaseCgroups cgroups;
+  ProcFs processes;
+  LinuxProcessFiles files;
+  rdma::LinuxDeviceOpener opener;
+  rdma::LinuxDeviceNodes device_nodes;
+  rdma::LinuxNldev nldev;
+  rdma::VerbsDeviceQuery device_query;
+  rdma::LinuxInventoryReader inventory;
+  rdma::LinuxResources resources;
+  rdma::LinuxUverbsControl uverbs;
+};
+
+// The agent's state and what acts on it, in construction order; destroyed in reverse.
+struct Core {
+  Core(const Config& config, const HostFacts& host, KernelPorts& ports,
+       rdma::InventoryEvents& hotplug_events, bool has_rdma_controller)
+      : kernel(ports.bundle()),
+        node(pool, ports.inventory, events,
+             {.name = config.node_name.empty() ? HostName() : config.node_name,
+              .classes = config.traffic_classes,
+              .has_rdma_controller = has_rdma_controller}),
+        hotplug(loop, pool, hotplug_events, node,
+                config.restrict_device_nodes ? &ports.device_nodes : nullptr),
+        settler(pool, kernel, node, leases, events,
+                metrics.AddCounter("rdma_agent_denials_total",
+                                   "Verbs refused because a limit of the lease was reached.")),
+        revoker(loop, pool, kernel, {.flush = config.flush_time, .exit = config.exit_time}),
+        persistence(loop, pool, config.checkpoint_path(), [this, host] { return Snapshot(host); }),
+        service({.loop = loop,
+                 .pool = pool,
+                 .kernel = kernel,
+                 .clock = clock,
+                 .node = node,
+                 .leases = leases,
+                 .events = events,
+                 .attachments = attachments,
+                 .settler = settler,
+                 .revoker = revoker,
+                 .persistence = persistence,
+                 .ended_traffic = ended_traffic,
+                 .page_directory = config.policy_directory()}),
+        attach(pool, kernel, clock, node, leases, attachments, settler) {
+    events.Observe(LogEvent);
+    attachments.OnExit([this](const Attachment& gone) { loop.Spawn(settler.Settle(gone.lease)); });
+  }
+
+  std::string Snapshot(const HostFacts& host) const {
+    return rest::DumpCheckpoint(leases.ToCheckpoint(host.boot_id, events.next_sequence()));
+  }
+
+  Loop loop;
+  BlockingPool pool{loop, kPoolThreads};
+  SystemClock clock;
+  MetricsRegistry metrics;
+  Kernel kernel;
+  EventLog events{clock};
+  LeaseTable leases;
+  TrafficTotals ended_traffic;
+  Attachments attachments{loop};
+  NodeView node;
+  Hotplug hotplug;
+  Settler settler;
+  Revoker revoker;
+  Persistence persistence;
+  LeaseService service;
+  Attach attach;
+};
+
+struct Listeners {
+  UniqueFd tenants;
+  UniqueFd admin;
+  UniqueFd monitor;
+};
+
+Result<Listeners> Listen(const Config& config) {
+  Listeners listeners;
+  RB_TRY(listeners.tenants, ListenUnixSeqpacket(config.tenant_socket(), kTenantSocketMode));
+  RB_TRY(listeners.admin, ListenUnixStream(config.admin_socket(), kAdminSocketMode));
+  RB_TRY(listeners.monitor, ListenTcp(config.metrics_address, config.metrics_port));
+  return listeners;
+}
+
+// What the outside reaches: tenants, operators, Prometheus.
+struct Servers {
+  Servers(Core& core, KernelPorts& ports, const HostFacts& host, Listeners listeners)
+      : tenants({.loop = core.loop,
+                 .attach = core.attach,
+                 .node = core.node,
+                 .leases = core.leases,
+                 .events = core.events,
+                 .processes = ports.processes,
+                 .refusals = core.metrics.AddCounter("rdma_agent_refusals_total",
+                                                     "Refused requests on the tenant socket."),
+                 .opens = core.metrics.AddCounter("rdma_agent_opens_total",
+                                                  "Device files handed to processes."),
+                 .attach_time = core.metrics.AddHistogram(
+                     "rdma_agent_attach_seconds",
+                     "Time to answer a process: step=grant from its connection on, step=open for "
+                     "one device.",
+                     {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1})},
+                std::move(listeners.tenants)),
+        node_api(
+            {.pool = core.pool,
+             .resources = ports.resources,
+             .clock = core.clock,
+             .node = core.node,
+             .leases = core.leases,
+             .events = core.events,
+             .attachments = core.attachments,
+             .service = core.service,
+             .requests = core.metrics.AddCounter(
+                 "rdma_agent_requests_total", "Requests on the admin socket, by route and status."),
+             .host = host}),
+        node_metrics(core.node, core.leases, core.ended_traffic, ports.cgroups, ports.resources),
+        health(core.metrics),
+        admin(core.loop, std::move(listeners.admin),
+              [this](HttpRequest request) { return node_api.Handle(std::move(request)); }),
+        monitor(core.loop, std::move(listeners.monitor),
+                [this](HttpRequest request) { return health.Handle(std::move(request)); }) {
+    core.metrics.AddCollector([this](MetricsWriter& out) { node_metrics.Collect(out); });
+  }
+
+  TenantServer tenants;
+  NodeApi node_api;
+  NodeMetrics node_metrics;
+  HealthApi health;
+  HttpServer admin;
+  HttpServer monitor;
+};
+
+// Live leases first, so that nobody is told "no lease" who has one.
+void Start(const Config& config, const HostFacts& host, Core* core, Servers* servers) {
+  servers->monitor.Start();
+  core->loop.RunUntil(core->hotplug.Start());
+  const rest::Checkpoint saved = LoadState(config, &core->events);
+  core->events.SkipTo(saved.next_event);
+  core->leases.FromCheckpoint(saved);
+  core->loop.RunUntil(core->service.Restore(saved.boot_id == host.boot_id));
+  servers->tenants.Start();
+  servers->admin.Start();
+  servers->health.SetReady();
+  RB_LOG_INFO("node {}: {} devices, {} live leases, tenants at {}, admin at {}, metrics at {}:{}",
+              core->node.traits().name, core->node.inventory().devices.size(),
+              core->leases.live_count(), config.tenant_socket(), config.admin_socket(),
+              config.metrics_address, config.metrics_port);
+}
+
+void Stop(Core* core, Servers* servers) {
+  servers->tenants.Stop();
+  core->loop.RunUntil(servers->admin.Stop());
+  core->loop.RunUntil(servers->monitor.Stop());
+}
+
 Result<void> Run(const Config& config) {
   RB_TRY_VOID(MakeDirectories(config));
   RB_TRY(const HostFacts host, ReadHostFacts());
-
-  Loop loop;
-  BlockingPool pool(loop, kPoolThreads);
-  SystemClock clock;
-  MetricsRegistry metrics;
-
-  // The ports to the kernel.
-  LinuxLeaseCgroups cgroups(config.cgroup_mount, config.cgroup_parent);
-  RB_TRY(const bool has_rdma_controller, cgroups.Prepare());
-  ProcFs processes;
-  LinuxProcessFiles files;
-  rdma::LinuxDeviceOpener opener("/sys", "/dev");
-  rdma::LinuxDeviceNodes device_nodes("/dev");
-  rdma::LinuxNldev nldev;
-  rdma::VerbsDeviceQuery device_query;
-  rdma::LinuxInventoryReader inventory(nldev, device_query, "/sys");
-  rdma::LinuxResources resources(nldev);
-  rdma::LinuxUverbsControl uverbs;
+  RaiseDescriptorLimit();
+  KernelPorts ports(config);
+  RB_TRY(const bool has_rdma_controller, ports.cgroups.Prepare());
   RB_TRY(const auto hotplug_events, rdma::ListenForInventoryEvents());
-  const Kernel kernel{cgroups, processes, files, opener, resources, uverbs};
+  RB_TRY(Listeners listeners, Listen(config));
 
-  // State.
-  EventLog events(clock);
-  events.Observe(LogEvent);
-  LeaseTable leases;
-  TrafficTotals ended_traffic;
-  Attachments attachments(loop);
-  NodeView node(pool, inventory, events,
-                {.name = config.node_name.empty() ? HostName() : config.node_name,
-                 .classes = config.traffic_classes,
-                 .has_rdma_controller = has_rdma_controller});
+  Core core(config, host, ports, *hotplug_events, has_rdma_controller);
+  Servers servers(core, ports, host, std::move(listeners));
+  Start(config, host, &core, &servers);
 
-  // What acts on it.
-  CounterFamily& denials =
-      metrics.AddCounter("rdma_agent_denials_total",
-                         "Verbs that were refused because a limit of the lease was reached.");
-  Hotplug hotplug(loop, pool, *hotplug_events, node,
-                  config.restrict_device_nodes ? &device_nodes : nullptr);
-  Settler settler(pool, kernel, node, leases, events, denials);
-  Revoker revoker(loop, pool, kernel, {.flush = config.flush_time, .exit = config.exit_time});
-  Persistence persistence(loop, pool, config.checkpoint_path(), [&] {
-    return rest::DumpCheckpoint(leases.ToCheckpoint(host.boot_id, events.next_sequence()));
+  PeriodicTimer denial_timer(core.loop);
+  PeriodicTimer settle_timer(core.loop);
+  denial_timer.Start(kDenialPeriod, [&core] { core.settler.ReportDenials(); });
+  settle_timer.Start(config.settle_period, [&core] {
+    core.service.Tick();
+    for (const LeaseRecord* lease : core.leases.Live()) {
+      core.loop.Spawn(core.settler.Settle(lease->id()));
+    }
   });
-  LeaseService service({.loop = loop,
-                        .pool = pool,
-                        .kernel = kernel,
-                        .clock = clock,
-                        .node = node,
-                        .leases = leases,
-                        .events = events,
-                        .attachments = attachments,
-                        .settler = settler,
-                        .revoker = revoker,
-                        .persistence = persistence,
-                        .ended_traffic = ended_traffic,
-                        .page_directory = config.policy_directory()});
-  Attach attach(pool, kernel, clock, node, leases, attachments, settler);
-  attachments.OnExit([&](const Attachment& gone) { loop.Spawn(settler.Settle(gone.lease)); });
 
-  // What the outside reaches.
-  RB_TRY(UniqueFd tenant_listener, ListenUnixSeqpacket(config.tenant_socket(), kTenantSocketMode));
-  RB_TRY(UniqueFd admin_listener, ListenUnixStream(config.admin_socket(), kAdminSocketMode));
-  RB_TRY(UniqueFd metrics_listener, ListenTcp(config.metrics_address, config.metrics_port));
-  TenantServer tenants(
-      {.loop = loop,
-       .attach = attach,
-       .node = node,
-       .leases = leases,
-       .events = events,
-       .processes = processes,
-       .refusals =
-           metrics.AddCounter("rdma_agent_refusals_total",
-                              "Requests on the tenant socket that were refused, by reason."),
-       .opens = metrics.AddCounter("rdma_agent_opens_total", "Device files handed to processes."),
-       .attach_time = metrics.AddHistogram(
-           "rdma_agent_attach_seconds",
-           "Time to answer a process: step=grant from its connection on, "
-           "step=open for one device.",
-           {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1})},
-      std::move(tenant_listener));
-  NodeApi node_api(
-      {.pool = pool,
-       .resources = resources,
-       .clock = clock,
-       .node = node,
-       .leases = leases,
-       .events = events,
-       .attachments = attachments,
-       .service = service,
-       .requests = metrics.AddCounter("rdma_agent_requests_total",
-                                      "Requests on the admin socket, by route and status."),
-       .host = host});
-  NodeMetrics node_metrics(node, leases, ended_traffic, cgroups, resources);
-  metrics.AddCollector([&](MetricsWriter& out) { node_metrics.Collect(out); });
-  HealthApi health(metrics);
-  HttpServer admin(loop, std::move(admin_listener),
-                   [&](HttpRequest request) { return node_api.Handle(std::move(request)); });
-  HttpServer monitor(loop, std::move(metrics_listener),
-                     [&](HttpRequest request) { return health.Handle(std::move(request)); });
-  PeriodicTimer denial_timer(loop);
-  PeriodicTimer settle_timer(loop);
-
-  // Start: live leases first, so that nobody is told "no lease" who has one.
-  monitor.Start();
-  loop.RunUntil(hotplug.Start());
-  const rest::Checkpoint saved = LoadState(config, &events);
-  events.SkipTo(saved.next_event);
-  leases.FromCheckpoint(saved);
-  loop.RunUntil(service.Restore(saved.boot_id == host.boot_id));
-  denial_timer.Start(kDenialPeriod, [&] { settler.ReportDenials(); });
-  settle_timer.Start(config.settle_period, [&] {
-    service.Tick();
-    for (const LeaseRecord* lease : leases.Live()) loop.Spawn(settler.Settle(lease->id()));
-  });
-  tenants.Start();
-  admin.Start();
-  health.SetReady();
-  RB_LOG_INFO("node {}: {} devices, {} live leases, tenants at {}, admin at {}, metrics at {}:{}",
-              node.traits().name, node.inventory().devices.size(), leases.live_count(),
-              config.tenant_socket(), config.admin_socket(), config.metrics_address,
-              config.metrics_port);
-
-  const int signal = loop.RunUntilSignalled();
+  const int signal = core.loop.RunUntilSignalled();
   RB_LOG_INFO("signal {}: stopping; leases and their traffic go on", signal);
-  tenants.Stop();
-  loop.RunUntil(admin.Stop());
-  loop.RunUntil(monitor.Stop());
-  auto stored = SaveCheckpoint(
-      config.checkpoint_path(),
-      rest::DumpCheckpoint(leases.ToCheckpoint(host.boot_id, events.next_sequence())));
-  return stored;
+  Stop(&core, &servers);
+  return SaveCheckpoint(config.checkpoint_path(), core.Snapshot(host));
 }
 
 // Prints and stops when that was asked (--help, --print-config).
