@@ -105,7 +105,7 @@ void Settle(File* file, const Call& call, std::uint32_t handle) {
     GiveBack(file->account, Limit::kMrBytes, value - 1);
   }
   if (LimitOf(call) == Limit::kQps) {
-    std::free(reinterpret_cast<void*>(file->queues.Take(handle)));
+    std::free(AtAddress<void>(file->queues.Take(handle)));
   }
   GiveBack(file->account, LimitOf(call), 1);
 }

@@ -19,7 +19,7 @@ std::uint32_t ReadWord(std::uint64_t address) {
   const ErrnoGuard keep_errno;
   std::uint32_t word = 0;
   iovec local{.iov_base = &word, .iov_len = sizeof(word)};
-  iovec remote{.iov_base = reinterpret_cast<void*>(address), .iov_len = sizeof(word)};
+  iovec remote{.iov_base = AtAddress<void>(address), .iov_len = sizeof(word)};
   const long got = ::syscall(SYS_process_vm_readv, ::getpid(), &local, 1, &remote, 1, 0);
   return got == static_cast<long>(sizeof(word)) ? word : 0;
 }
@@ -65,7 +65,7 @@ void AnswerDestroyed(const Call& call, std::uint64_t user_handle) {
     static_assert(UVERBS_ATTR_DESTROY_WQ_RESP == kResponseAttr);
     const ib_uverbs_attr* attr = FindAttr(call.header, kResponseAttr);
     if (attr == nullptr) return;
-    out = {.data = reinterpret_cast<std::uint8_t*>(attr->data), .size = attr->len};
+    out = {.data = AtAddress<std::uint8_t>(attr->data), .size = attr->len};
   }
   if (out.data == nullptr || response.size == 0) return;
   std::memcpy(out.data, response.words, response.size < out.size ? response.size : out.size);

@@ -2,10 +2,12 @@
 
 #include <cstdlib>
 
+#include "shim/uverbs/decode.h"
+
 namespace rb::shim {
 namespace {
 
-void FreeState(std::uint64_t value) { std::free(reinterpret_cast<void*>(value)); }
+void FreeState(std::uint64_t value) { std::free(AtAddress<void>(value)); }
 
 }  // namespace
 
@@ -73,7 +75,7 @@ void FdTable::Finish(File* file) {
 
 void FdTable::BeforeFork() {
   lock_.Acquire();
-  for (File& file : files_) {
+  for (const File& file : files_) {
     if (file.in_use && file.descriptors != 0) {
       __atomic_add_fetch(&file.account.slot->holders, 1, __ATOMIC_ACQ_REL);
     }

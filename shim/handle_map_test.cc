@@ -1,9 +1,9 @@
+#include "shim/handle_map.h"
+
 #include <gtest/gtest.h>
 
 #include <thread>
 #include <vector>
-
-#include "shim/handle_map.h"
 
 namespace rb::shim {
 namespace {

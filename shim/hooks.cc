@@ -8,8 +8,8 @@
 //   * No lock is held across a real call. The table's entry of a descriptor is removed before the
 //     real close(), because the number can be reused the moment it is free.
 //   * Signal handlers: write, close, dup and the like on descriptors that are not ours take no
-//     lock and are as safe as the real ones. Opening or closing an RDMA device in a handler is not
-//     safe, with or without us.
+//     lock and are as safe as the real ones. Opening or closing an RDMA device, or forking while
+//     one is open, is not safe in a handler.
 //   * Our C names differ from the symbols (asm labels), so that no libc header can disagree about
 //     a prototype or an exception specification.
 //

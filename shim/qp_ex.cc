@@ -6,6 +6,7 @@
 #include "shim/log.h"
 #include "shim/process.h"
 #include "shim/traffic.h"
+#include "shim/uverbs/decode.h"
 
 namespace rb::shim {
 namespace {
@@ -25,7 +26,7 @@ struct QpExState {
 QpExState* StateOf(const ibv_qp_ex* qp) {
   const File* file = Self().table.Find(qp->qp_base.context->cmd_fd);
   if (file == nullptr) return nullptr;
-  return reinterpret_cast<QpExState*>(file->queues.Get(qp->qp_base.handle));
+  return AtAddress<QpExState>(file->queues.Get(qp->qp_base.handle));
 }
 
 void Begin(QpExState* state, wire::Op op, std::uint64_t bytes = 0) {

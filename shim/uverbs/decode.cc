@@ -10,7 +10,7 @@ constexpr std::uint8_t kRawPacketType = 8;            // IB_QPT_RAW_PACKET
 
 Bytes OutputOf(ib_uverbs_attr* attr) {
   if (attr == nullptr) return {};
-  return {.data = reinterpret_cast<std::uint8_t*>(attr->data), .size = attr->len};
+  return {.data = AtAddress<std::uint8_t>(attr->data), .size = attr->len};
 }
 
 void DecodeInvokeWrite(Call* call) {
@@ -74,7 +74,7 @@ Bytes InputOf(ib_uverbs_attr* attr) {
   if (attr->len <= sizeof(attr->data)) {
     return {.data = reinterpret_cast<std::uint8_t*>(&attr->data), .size = attr->len};
   }
-  return {.data = reinterpret_cast<std::uint8_t*>(attr->data), .size = attr->len};
+  return {.data = AtAddress<std::uint8_t>(attr->data), .size = attr->len};
 }
 
 bool Decode(ib_uverbs_ioctl_hdr* header, Call* call) {

@@ -38,6 +38,12 @@ struct Call {
   Bytes uhw_in;  // the provider's part, also of plain ioctls
 };
 
+// The ABI carries every address as a 64-bit number.
+template <typename T>
+T* AtAddress(std::uint64_t address) {
+  return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 // Returns false when the header is not one that the kernel would accept.
 bool Decode(ib_uverbs_ioctl_hdr* header, Call* call);
 
