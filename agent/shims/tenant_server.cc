@@ -4,8 +4,10 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <utility>
@@ -21,6 +23,9 @@ namespace rb::agent {
 namespace {
 
 constexpr std::chrono::milliseconds kAcceptPause{100};  // when the process is out of descriptors
+
+// What accept(2) says when this one connection is not there any more, or not yet.
+bool IsPassing(int error) { return error == EAGAIN || error == ECONNABORTED || error == EINTR; }
 
 // True when the peer has read everything that was sent to it.
 bool HasReadAll(int socket) {
@@ -58,6 +63,8 @@ struct TenantServer::Connection {
   std::chrono::steady_clock::time_point accepted_at = std::chrono::steady_clock::now();
   std::optional<Attested> peer;
   std::string lease;  // after HELLO
+  // Of the file that was sent last, until the peer has read that answer.
+  std::optional<std::uint32_t> untaken_slot;
   bool spoke = false;
 };
 
@@ -83,8 +90,11 @@ Task<void> TenantServer::AcceptLoop() {
     UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket) {
       Accept(std::move(socket));
-    } else if (errno == EMFILE || errno == ENFILE) {
-      RB_LOG_ERROR("tenant socket: out of descriptors, {} connections", connections_.size());
+    } else if (!IsPassing(errno)) {
+      // Out of descriptors or memory. The connection stays in the queue, so it would be tried at
+      // once.
+      RB_LOG_ERROR("tenant socket: accept: {}, {} connections", std::strerror(errno),
+                   connections_.size());
       co_await SleepFor(parts_.loop, kAcceptPause);
     }
   }
@@ -120,29 +130,60 @@ void TenantServer::Drop(std::uint64_t key) {
 
 Task<void> TenantServer::Serve(std::uint64_t key) {
   const std::shared_ptr<Connection> connection = connections_.at(key);
-  std::array<std::byte, wire::kFrameBytesMax> packet{};
   while (connections_.contains(key)) {
     const auto ready = co_await connection->watch.Readable();
     if (!ready) break;
-    ReceivedMessage message;
-    const int error = ReceiveMessage(connection->socket.get(), packet.data(), packet.size(),
-                                     &message, MSG_DONTWAIT);
-    if (error == EAGAIN) continue;
-    if (error != 0 || message.bytes == 0) break;
-    if (!HasReadAll(connection->socket.get())) {
-      parts_.refusals.Increment({{"reason", "unread_reply"}});
-      break;
-    }
-    auto request = CheckFrame(std::span(packet).first(message.bytes), message.fd_count);
+    auto request = ReadRequest(connection.get());
     if (!request) {
-      parts_.refusals.Increment({{"reason", request.error().reason}});
-      RB_LOG_WARN("tenant uid {}: {}; connection closed", connection->uid, request.error().message);
+      if (request.error().code == ErrorCode::kUnavailable) continue;
+      NoteBadEnd(*connection, request.error());
       break;
     }
     connection->spoke = true;
     if (!co_await Answer(connection.get(), std::move(*request))) break;
   }
   Drop(key);
+}
+
+// One frame from the socket. Errors: kUnavailable, nothing is there after all; anything else ends
+// the connection, kNotFound because the peer closed it.
+Result<RequestFrame> TenantServer::ReadRequest(Connection* connection) {
+  std::array<std::byte, wire::kFrameBytesMax> packet{};
+  ReceivedMessage message;
+  const int error = ReceiveMessage(connection->socket.get(), packet.data(), packet.size(), &message,
+                                   MSG_DONTWAIT);
+  if (error == EAGAIN) return Fail(ErrorCode::kUnavailable, "tenant socket: empty");
+  if (error == EMSGSIZE) {
+    return Fail(ErrorCode::kInvalid, "frame: too large, or too many descriptors", "bad_frame");
+  }
+  if (error != 0 || message.bytes == 0) {
+    // The kernel says ECONNRESET when the peer closed with an answer unread.
+    if (error == ECONNRESET) ReleaseUntaken(connection);
+    return Fail(ErrorCode::kNotFound, "tenant socket: closed");
+  }
+  if (!HasReadAll(connection->socket.get())) {
+    return Fail(ErrorCode::kInvalid, "frame: sent before the last answer was read", "unread_reply");
+  }
+  connection->untaken_slot.reset();
+  return CheckFrame(std::span(packet).first(message.bytes), message.fd_count);
+}
+
+void TenantServer::NoteBadEnd(const Connection& connection, const Error& error) {
+  if (error.code == ErrorCode::kNotFound) return;  // hanging up is no offence
+  parts_.refusals.Increment({{"reason", error.reason}});
+  RB_LOG_WARN("tenant uid {}: {}; connection closed", connection.uid, error.message);
+}
+
+// The file went nowhere: its slot is over as if its last holder had closed it. Otherwise a process
+// whose call timed out would have one context less until it exits.
+void TenantServer::ReleaseUntaken(Connection* connection) {
+  const std::optional<std::uint32_t> slot = std::exchange(connection->untaken_slot, std::nullopt);
+  LeaseRecord* lease = parts_.leases.Find(connection->lease);
+  if (!slot || lease == nullptr || !lease->counters) return;
+  const auto note = std::ranges::find(lease->slots, *slot, &SlotNote::slot);
+  if (note == lease->slots.end() || note->opener != connection->peer->facts.pid) return;
+  wire::StoreRelease(&lease->counters->page()->slots[*slot].state,
+                     static_cast<std::uint32_t>(wire::SlotState::kClosed));
 }
 
 Task<bool> TenantServer::Answer(Connection* connection, RequestFrame request) {
@@ -209,7 +250,10 @@ Task<bool> TenantServer::AnswerOpen(Connection* connection, OpenFrame frame) {
     parts_.opens.Increment({{"tenant", lease->spec.tenant}, {"device", frame.device}});
   }
   parts_.attach_time.Observe({{"step", "open"}}, SecondsSince(start));
-  co_return connection->Send(&reply, sizeof(reply), fds);
+  connection->untaken_slot = opened->slot;
+  if (connection->Send(&reply, sizeof(reply), fds)) co_return true;
+  ReleaseUntaken(connection);
+  co_return false;
 }
 
 bool TenantServer::Refuse(Connection* connection, std::uint32_t sequence, const Error& error) {

@@ -2,8 +2,8 @@
 //
 // What a process gets is decided in agent/control/attach.h. Here: connections, limits, framing.
 //   * a malformed frame closes the connection; so does a peer that asks again before it has read
-//   the answer
-//     (unread descriptors count against the agent);
+//     the answer (unread descriptors count against the agent);
+//   * a file that the peer never took goes back on the lease's books when the connection ends;
 //   * a refusal is an ERROR frame, an event and a metric; the connection goes on.
 //
 // Runs on: loop.
@@ -68,6 +68,9 @@ class TenantServer {
   Task<bool> AnswerEnter(Connection* connection, EnterFrame frame);
   Task<bool> AnswerHello(Connection* connection, HelloFrame frame);
   Task<bool> AnswerOpen(Connection* connection, OpenFrame frame);
+  Result<RequestFrame> ReadRequest(Connection* connection);
+  void NoteBadEnd(const Connection& connection, const Error& error);
+  void ReleaseUntaken(Connection* connection);
   bool Refuse(Connection* connection, std::uint32_t sequence, const Error& error);
   void Drop(std::uint64_t key);
 
