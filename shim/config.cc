@@ -12,13 +12,12 @@ struct LevelName {
   const char* name;
   LogLevel level;
 };
-constexpr LevelName kLevels[] = {
-    // NOLINT(modernize-avoid-c-arrays)
+constexpr auto kLevels = std::to_array<LevelName>({
     {"off", LogLevel::kOff},
     {"error", LogLevel::kError},
     {"info", LogLevel::kInfo},
     {"trace", LogLevel::kTrace},
-};
+});
 
 }  // namespace
 
@@ -35,6 +34,7 @@ bool ParseLog(const char* text, Config* config) {
   return false;
 }
 
+// NOLINTBEGIN(concurrency-mt-unsafe): read once, while the program is being loaded
 void LoadConfig(Config* config) {
   wire::SetText(&config->socket, kDefaultSocket);
   const char* socket = std::getenv("RDMA_AGENT_SOCKET");
@@ -47,5 +47,6 @@ void LoadConfig(Config* config) {
   const char* log = std::getenv("RDMA_SHIM_LOG");
   if (log != nullptr) ParseLog(log, config);
 }
+// NOLINTEND(concurrency-mt-unsafe)
 
 }  // namespace rb::shim

@@ -73,6 +73,16 @@ void FdTable::Finish(File* file) {
   file->in_use = false;
 }
 
+void FdTable::Abandon() {
+  const LockGuard guard(&lock_);
+  for (std::size_t fd = 0; fd < bound_; ++fd) Enter(static_cast<int>(fd), 0);
+  for (File& file : files_) {
+    // Without descriptors it is being finished by another thread right now.
+    if (file.in_use && file.descriptors != 0) GiveUp(&file);
+    file.descriptors = 0;
+  }
+}
+
 void FdTable::BeforeFork() {
   lock_.Acquire();
   for (const File& file : files_) {

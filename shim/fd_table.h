@@ -63,6 +63,11 @@ class FdTable {
   // GiveUp, then frees the file's place.
   void Finish(File* file);
 
+  // At the process's normal end: gives up every hold without waiting for the agent to notice, so
+  // that the next program finds its units free. Whatever is called after that is the kernel's
+  // alone.
+  void Abandon();
+
   // Highest descriptor ever entered + 1, so that close_range need not look further.
   std::size_t bound() const { return __atomic_load_n(&bound_, __ATOMIC_ACQUIRE); }
 

@@ -106,6 +106,21 @@ TEST_F(FdTableTest, APlaceIsUsedAgainAndRemembersNothing) {
   second->objects.Free(nullptr);
 }
 
+TEST_F(FdTableTest, AtTheEndEverythingIsGivenUpOnce) {
+  File* file = Insert(7, 3);
+  Insert(8, 4);
+  table_->Share(file, 9);
+  Charge(file->account, wire::Limit::kQps, 2, 10, 1);
+
+  table_->Abandon();
+  table_->Abandon();
+
+  EXPECT_TRUE(Closed(3));
+  EXPECT_TRUE(Closed(4));
+  EXPECT_EQ(page_->used[Index(wire::Limit::kQps)], 0U);
+  EXPECT_EQ(table_->Find(9), nullptr);
+}
+
 TEST_F(FdTableTest, ThreadsOpenAndCloseAtOnce) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {

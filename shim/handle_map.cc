@@ -15,7 +15,7 @@ T* Ensure(T** place, std::size_t count) {
   if (__atomic_compare_exchange_n(place, &found, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
     return made;
   }
-  std::free(made);
+  std::free(static_cast<void*>(made));
   return found;
 }
 
@@ -66,7 +66,7 @@ void HandleMap::Free(void (*drop)(std::uint64_t value)) {
   Clear(drop);
   if (chunks_ == nullptr) return;
   for (std::size_t i = 0; i < kChunks; ++i) std::free(chunks_[i]);
-  std::free(chunks_);
+  std::free(static_cast<void*>(chunks_));
   chunks_ = nullptr;
 }
 

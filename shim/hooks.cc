@@ -41,6 +41,11 @@ __attribute__((constructor)) void Load() {
   Initialise();
 }
 
+// Runs after the program's own destructors, because we need nothing but libc and were loaded first.
+__attribute__((destructor)) void Unload() {
+  if (OwnsTable()) Self().table.Abandon();
+}
+
 int Fail(int error) {
   errno = error;
   return -1;

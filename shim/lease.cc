@@ -171,7 +171,8 @@ int Session::Adopt(const UniqueFd& policy, const UniqueFd& counters) {
 }
 
 Lease* Session::FreeLease() {
-  for (Lease& lease : leases_) {
+  for (std::size_t i = 0; i < kLeasesMax; ++i) {
+    Lease& lease = leases_[i];
     if (&lease == current_ || __atomic_load_n(&lease.files, __ATOMIC_ACQUIRE) != 0) continue;
     Unmap(&lease);
     return &lease;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 
@@ -34,7 +35,7 @@ void Log(LogLevel level, const char* format, ...) {
                          format, arguments);
   va_end(arguments);
   const int room = static_cast<int>(line.size()) - 2;
-  if (used > room) used = room;
+  used = std::min(used, room);
   line[static_cast<std::size_t>(used++)] = '\n';
 
   if (g_config->log_path[0] == '\0') {

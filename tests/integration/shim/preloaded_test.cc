@@ -222,6 +222,21 @@ TEST_F(PreloadedTest, AForkedChildAsksTheAgentOnItsOwnConnection) {
   ::close(again);
 }
 
+TEST_F(PreloadedTest, AProgramThatEndsWithoutClosingGivesItsUnitsBack) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool opened = Open(kLeased) >= 0;
+    agent_->counters().used[Index(wire::Limit::kQps)] = 2;
+    Slot(0).used[Index(wire::Limit::kQps)] = 2;
+    ::exit(opened ? 0 : 1);  // NOLINT(concurrency-mt-unsafe)
+  }
+
+  EXPECT_EQ(ExitCodeOf(child), 0);
+
+  EXPECT_TRUE(IsClosed(0));
+  EXPECT_EQ(agent_->counters().used[Index(wire::Limit::kQps)], 0U);
+}
+
 // posix_spawn and Python's subprocess close descriptors in a child that shares our memory.
 TEST_F(PreloadedTest, WhatAVforkChildClosesTheParentKeeps) {
   const int fd = Open(kLeased);
