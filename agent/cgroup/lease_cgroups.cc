@@ -159,8 +159,21 @@ Result<void> LinuxLeaseCgroups::Kill(const std::string& path) {
   return killed;
 }
 
+// Linux (seen on 6.1) keeps the limits of a removed cgroup that holds nothing on its device's list,
+// where they dangle: removing the device later corrupts the list and panics. Without limits there
+// is nothing to keep.
+void LinuxLeaseCgroups::LiftLimits(const std::string& directory) {
+  const auto text = ReadSmallFile(directory + "/rdma.max");
+  if (!text) return;
+  for (const std::string_view line : Split(*text, '\n')) {
+    const std::string device(line.substr(0, line.find(' ')));
+    (void)WriteKernelFile(directory + "/rdma.max", FormatRdmaMax(device, {}));
+  }
+}
+
 Result<void> LinuxLeaseCgroups::Remove(const std::string& path) {
   const std::string directory = mount_ + path;
+  LiftLimits(directory);
   // Sub-cgroups that the workload left behind go first, deepest first.
   std::vector<std::string> below;
   std::error_code failed;

@@ -85,6 +85,7 @@ class LinuxLeaseCgroups final : public LeaseCgroups {
   Result<void> Remove(const std::string& path) override;
 
  private:
+  static void LiftLimits(const std::string& directory);
   Result<void> CollectProcesses(const std::string& directory, int depth, std::vector<pid_t>* pids);
 
   std::string mount_;   // "/sys/fs/cgroup"

@@ -93,6 +93,18 @@ TEST(LeaseCgroupsTest, AMissingRdmaMaxIsUnsupportedAndNotMade) {
   EXPECT_FALSE(tree.Exists("rdma-broker/l1/rdma.max"));
 }
 
+// Regression: limits left on a removed cgroup panic Linux 6.1 when the device is removed.
+TEST(LeaseCgroupsTest, RemovingLiftsTheLimitsFirst) {
+  TempTree tree{{"rdma-broker/l1/rdma.max", "rxe0 hca_handle=4 hca_object=max\n"}};
+  LinuxLeaseCgroups cgroups(tree.root().string(), "rdma-broker");
+
+  (void)cgroups.Remove("/rdma-broker/l1");  // a plain directory with files stays
+
+  // A real kernel file replaces the line of the device; this one is overwritten from its start.
+  EXPECT_TRUE(
+      tree.Read("rdma-broker/l1/rdma.max").starts_with("rxe0 hca_handle=max hca_object=max\n"));
+}
+
 TEST(LeaseCgroupsTest, RemovingWhatIsGoneIsFine) {
   TempTree tree;
   LinuxLeaseCgroups cgroups(tree.root().string(), "rdma-broker");

@@ -1,7 +1,7 @@
 # Packets on a link, by tcpdump. RoCEv2 is UDP port 4791.
 
 capture_start() {  # capture_start NAME NETDEV [FILTER]: returns once it captures
-  tcpdump -Z root -i "$2" -s 128 -U -w "$LAB_RESULTS/$1.pcap" "${3:-udp port 4791}" \
+  tcpdump -Z root --immediate-mode -i "$2" -s 128 -U -w "$LAB_RESULTS/$1.pcap" "${3:-udp port 4791}" \
     2>"$LAB_RESULTS/$1.tcpdump" &
   echo $! >"/run/lab/capture.$1"
   wait_until 20 grep -q 'listening on' "$LAB_RESULTS/$1.tcpdump" || die "tcpdump does not start"
