@@ -8,34 +8,7 @@ ALICE='' BOB=''         # lease tokens
 
 step() { printf '\n== %s\n' "$*"; }
 shell() { printf '$ %s\n' "$*"; }
-ctl() { "$RB_CTL" "$@"; }
-
-# as TOKEN UID COMMAND...: how a job starts under a lease that was made for it.
-as() {
-  local token=$1 uid=$2
-  shift 2
-  ctl run --lease-token "$token" --uid "$uid" --shim "$RB_SHIM" -- "$@"
-}
-
 lease_of() { ctl get leases -o json | jq -r ".items[] | select(.spec.tenant == \"$1\") | .metadata.name"; }
-
-posted_bytes() {  # what a tenant's processes have posted so far, by the agent's metrics
-  curl -s http://127.0.0.1:7472/metrics |
-    awk -v tenant="tenant=\"$1\"" '/^rdma_agent_bytes_total/ && index($0, tenant) {sum += $NF} END {printf "%.0f\n", sum}'
-}
-
-# rate_now TENANT SECONDS: MiB/s over that time.
-rate_now() {
-  local before after start end
-  before=$(posted_bytes "$1") start=$(cut -d' ' -f1 /proc/uptime)
-  sleep "$2"
-  after=$(posted_bytes "$1") end=$(cut -d' ' -f1 /proc/uptime)
-  awk -v b="$before" -v a="$after" -v s="$start" -v e="$end" 'BEGIN {printf "%.2f\n", (a - b) / (e - s) / 1048576}'
-}
-
-within() {  # within FIGURE WANTED PERCENT
-  awk -v f="$1" -v w="$2" -v p="$3" 'BEGIN {exit !(f >= w * (1 - p / 100) && f <= w * (1 + p / 100))}'
-}
 
 make_leases() {
   step "two leases on rxe0: alice 20 MiB/s, 2 queue pairs, class gradient-exchange; bob 10 MiB/s"
@@ -138,7 +111,7 @@ show_revoke() {
   end_ns=$(date +%s%N)
   figure "revoke, from the command to nothing left" "$(((end_ns - start_ns) / 1000000))" ms
   check_not "alice's job ended with an error" perf_wait goes
-  check_eq "the kernel holds nothing of the lease" "$(ctl get lease "$id" -o json | jq -r .status.phase) $(kernel_holds "$id")" "revoked 0"
+  check_eq "the kernel holds nothing of the lease" "$(ctl get lease "$id" -o json | jq -r .status.phase) $(kernel_contexts "$id")" "revoked 0"
   rdma resource show qp | grep ib_write_bw || true
   check_not "alice gets no device any more" as "$ALICE" 1001 true
   check "bob's job ended well" perf_wait stays
@@ -146,11 +119,6 @@ show_revoke() {
   check "at his rate, within 3 %" within "$(perf_mib stays)" 10 3
   ctl lease revoke "$(lease_of bob)" >/dev/null
   check_eq "in the end nobody holds a context" "$(rdma resource show | sed -n 's/.*ctx \([0-9]*\).*/\1/p')" 0
-}
-
-kernel_holds() {  # contexts charged to the lease's cgroup; the cgroup is gone once it is empty
-  local current=/sys/fs/cgroup/rdma-broker/$1/rdma.current
-  if [ -e "$current" ]; then sed -n 's/.*hca_handle=\([0-9]*\).*/\1/p' "$current" | paste -sd+ | bc; else echo 0; fi
 }
 
 guest1() {

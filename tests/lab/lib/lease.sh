@@ -1,0 +1,47 @@
+# Leases and jobs under them, by rdmactl as an operator would.
+
+ctl() { "$RB_CTL" "$@"; }
+
+# lease_make TENANT UID [OPTION...]: prints "ID TOKEN"; options are those of rdmactl lease create.
+lease_make() {
+  local tenant=$1 uid=$2
+  shift 2
+  ctl lease create --tenant "$tenant" --uid "$uid" "$@" -o json | jq -r '"\(.metadata.name) \(.status.token)"'
+}
+
+# as TOKEN UID COMMAND...: how a job starts under a lease that was made for it.
+as() {
+  local token=$1 uid=$2
+  shift 2
+  ctl run --lease-token "$token" --uid "$uid" --shim "$RB_SHIM" -- "$@"
+}
+
+lease_field() { ctl get lease "$1" -o json | jq -r "$2"; }  # lease_field ID JQ-PATH
+
+event_of() {  # event_of LEASE REASON-OR-TYPE: whether there is such an event
+  ctl events -o json | jq -e --arg lease "$1" --arg what "$2" \
+    'any(.items[]; .lease == $lease and (.reason == $what or .type == $what))'
+}
+
+posted_bytes() {  # what a tenant's processes have posted so far, by the agent's metrics
+  curl -s http://127.0.0.1:7472/metrics |
+    awk -v tenant="tenant=\"$1\"" '/^rdma_agent_bytes_total/ && index($0, tenant) {sum += $NF} END {printf "%.0f\n", sum}'
+}
+
+# rate_now TENANT SECONDS: MiB/s over that time.
+rate_now() {
+  local before after start end
+  before=$(posted_bytes "$1") start=$(cut -d' ' -f1 /proc/uptime)
+  sleep "$2"
+  after=$(posted_bytes "$1") end=$(cut -d' ' -f1 /proc/uptime)
+  awk -v b="$before" -v a="$after" -v s="$start" -v e="$end" 'BEGIN {printf "%.2f\n", (a - b) / (e - s) / 1048576}'
+}
+
+within() {  # within FIGURE WANTED PERCENT
+  awk -v f="$1" -v w="$2" -v p="$3" 'BEGIN {exit !(f >= w * (1 - p / 100) && f <= w * (1 + p / 100))}'
+}
+
+kernel_contexts() {  # contexts that the kernel charges to a lease; its cgroup is gone once it is empty
+  local current=/sys/fs/cgroup/rdma-broker/$1/rdma.current
+  if [ -e "$current" ]; then sed -n 's/.*hca_handle=\([0-9]*\).*/\1/p' "$current" | paste -sd+ | bc; else echo 0; fi
+}
