@@ -71,14 +71,15 @@ Result<void> ClearCapabilities() {
 }  // namespace
 
 Result<void> HideDevices(bool keep_rdma_cm) {
+  if (::unshare(CLONE_NEWNS) != 0) return FailErrno("make a mount namespace", errno);
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
+    return FailErrno("keep mounts private", errno);
+  }
+  // Opened inside the new namespace: a bind mount's source cannot lie in another one.
   UniqueFd rdma_cm;
   if (keep_rdma_cm) {
     rdma_cm.Reset(::open(kRdmaCm, O_PATH | O_CLOEXEC));
     if (!rdma_cm) return FailErrno(std::string("open ") + kRdmaCm, errno);
-  }
-  if (::unshare(CLONE_NEWNS) != 0) return FailErrno("make a mount namespace", errno);
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
-    return FailErrno("keep mounts private", errno);
   }
   RB_TRY_VOID(MountEmpty());
   if (keep_rdma_cm) {
