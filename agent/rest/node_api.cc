@@ -65,16 +65,32 @@ Result<std::uint64_t> NumberQuery(const HttpRequest& request, std::string_view n
   return value;
 }
 
+// Media types do not mind case (RFC 9110); `allowed` is in lower case.
 bool HasContentType(const HttpRequest& request, std::initializer_list<std::string_view> allowed) {
   const std::string* type = request.Header("content-type");
   if (type == nullptr) return false;
-  const std::string_view essence = std::string_view(*type).substr(0, type->find(';'));
+  std::string essence = type->substr(0, type->find(';'));
+  while (essence.ends_with(' ')) essence.pop_back();
+  for (char& c : essence) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
   return std::ranges::find(allowed, essence) != allowed.end();
 }
 
 HttpResponse WrongContentType(std::string_view allowed) {
-  return ProblemResponse(415, "unsupported_media_type",
-                         "Content-Type must be " + std::string(allowed));
+  return Refused(Plain(ErrorCode::kInvalid, "Content-Type must be " + std::string(allowed),
+                       "unsupported_media_type"));
+}
+
+// Absent: nothing. Errors: no such phase; an empty list would hide the typo.
+Result<std::optional<rest::Phase>> PhaseQuery(const HttpRequest& request) {
+  const std::string* text = request.Query("phase");
+  if (text == nullptr) return std::optional<rest::Phase>{};
+  for (const rest::Phase phase : kPhases) {
+    if (rest::Name(phase) == *text) return std::optional(phase);
+  }
+  return Fail(ErrorCode::kInvalid, "query parameter 'phase': '" + *text + "' is not one",
+              "out_of_range");
 }
 
 // The revision in If-Match: `"12"`, or nothing for `*`.
@@ -221,11 +237,12 @@ Task<HttpResponse> NodeApi::CreateLease(HttpRequest request) {
 Task<HttpResponse> NodeApi::ListLeases(HttpRequest request) {
   if (auto bad = CheckQuery(request, {"tenant", "phase"})) co_return Refused(*bad);
   const std::string* tenant = request.Query("tenant");
-  const std::string* phase = request.Query("phase");
+  const auto phase = PhaseQuery(request);
+  if (!phase) co_return Refused(phase.error());
   std::vector<rest::Lease> list;
   for (const LeaseRecord* lease : parts_.leases.All()) {
     if (tenant != nullptr && lease->spec.tenant != *tenant) continue;
-    if (phase != nullptr && Name(lease->phase) != *phase) continue;
+    if (*phase && lease->phase != **phase) continue;
     list.push_back(ToBody(*lease, parts_.node.traits().name, parts_.clock.Boot(),
                           parts_.node.traits().has_rdma_controller,
                           parts_.attachments.CountOf(lease->id())));
@@ -245,9 +262,9 @@ Task<HttpResponse> NodeApi::PatchLease(HttpRequest request) {
   }
   const std::string* if_match = request.Header("if-match");
   if (if_match == nullptr) {
-    co_return ProblemResponse(
-        428, "precondition_required",
-        "send If-Match with the lease's ETag, or * to change it in any state");
+    co_return Refused(Plain(ErrorCode::kInvalid,
+                            "send If-Match with the lease's ETag, or * to change it in any state",
+                            "precondition_required"));
   }
   const auto revision = RevisionOf(*if_match);
   if (!revision) co_return Refused(revision.error());

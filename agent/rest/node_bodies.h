@@ -1,6 +1,7 @@
 // From the agent's values to the REST resources of a node. Pure.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,10 @@
 #include "api/rest/node.h"
 
 namespace rb::agent {
+
+inline constexpr std::array kPhases{
+    rest::Phase::kPending, rest::Phase::kActive,  rest::Phase::kDraining, rest::Phase::kReleased,
+    rest::Phase::kExpired, rest::Phase::kRevoked, rest::Phase::kFailed};
 
 struct HostFacts {
   std::string version;

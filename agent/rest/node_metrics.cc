@@ -1,18 +1,13 @@
 #include "agent/rest/node_metrics.h"
 
-#include <array>
-
 #include "agent/lease/usage.h"
+#include "agent/rest/node_bodies.h"
 #include "api/wire/limit_table.h"
 
 namespace rb::agent {
 namespace {
 
 constexpr double kNanosecondsPerSecond = 1e9;
-
-constexpr std::array kPhases{rest::Phase::kPending,  rest::Phase::kActive,  rest::Phase::kDraining,
-                             rest::Phase::kReleased, rest::Phase::kExpired, rest::Phase::kRevoked,
-                             rest::Phase::kFailed};
 
 }  // namespace
 
@@ -86,8 +81,7 @@ void NodeMetrics::CollectTraffic(MetricsWriter& out) {
 void NodeMetrics::CollectDevices(MetricsWriter& out) {
   for (const rdma::Device& device : node_.inventory().devices) {
     const auto counts = resources_.Summary(device.name);
-    if (!counts) continue;
-    for (const auto& [type, count] : *counts) {
+    for (const auto& [type, count] : counts.value_or(rdma::ResourceCounts{})) {
       out.Gauge("rdma_agent_device_objects",
                 "Objects on the device as the kernel counts them, all users together.",
                 {{"device", device.name}, {"type", type}}, static_cast<double>(count));
