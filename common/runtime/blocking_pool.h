@@ -1,6 +1,10 @@
 // Runs blocking work (files, netlink, devices, kernel calls that sleep) away from the loop.
 //
-//   auto opened = co_await pool.Run([path] { return ReadSmallFile(path); });
+//   auto read = [path] { return ReadSmallFile(path); };
+//   const auto content = co_await pool.Run(std::move(read));
+//
+// Name a capturing lambda first, as above: GCC 12 destroys the captures of one that is written
+// inside the co_await expression twice.
 //
 // Threading: Run() is called and resumes on the loop; `fn` runs on a pool thread, so it must own
 // what it touches (capture by value). An exception from `fn` is a bug: it reaches the awaiting
@@ -32,6 +36,8 @@ class BlockingPool {
   // Runs `fn` on a pool thread and returns what it returned.
   template <class F>
   Task<std::invoke_result_t<F>> Run(F fn);
+
+  Loop& loop() const { return loop_; }
 
  private:
   struct Threads;

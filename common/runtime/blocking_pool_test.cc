@@ -34,12 +34,14 @@ Task<bool> ParseFails(BlockingPool& pool) {
 
 Task<void> CountTo(BlockingPool& pool, int times, std::atomic<int>* count) {
   for (int i = 0; i < times; ++i) {
-    co_await pool.Run([count] { ++*count; });
+    auto add = [count] { ++*count; };
+    co_await pool.Run(add);
   }
 }
 
 Task<void> WaitFor(BlockingPool& pool, std::shared_future<void> gate, bool* resumed) {
-  co_await pool.Run([gate] { gate.wait(); });
+  auto wait = [gate] { gate.wait(); };
+  co_await pool.Run(std::move(wait));
   *resumed = true;
 }
 

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <regex>
+#include <algorithm>
+#include <string>
 
 namespace rb {
 namespace {
@@ -19,6 +20,12 @@ class LogTest : public ::testing::Test {
   }
 };
 
+// Times and numbers differ from run to run; their shape does not.
+std::string WithoutDigits(std::string text) {
+  std::ranges::replace_if(text, [](char c) { return c >= '0' && c <= '9'; }, '#');
+  return text;
+}
+
 int Touch(int* count) { return ++*count; }
 
 TEST_F(LogTest, ALineHasTimeLevelAndMessage) {
@@ -27,10 +34,7 @@ TEST_F(LogTest, ALineHasTimeLevelAndMessage) {
   RB_LOG_WARN("lease {} attached pid={}", "ab12", 4711);
 
   const std::string line = ::testing::internal::GetCapturedStderr();
-  EXPECT_TRUE(std::regex_match(
-      line,
-      std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z warn lease ab12 attached pid=4711\n)")))
-      << line;
+  EXPECT_EQ(WithoutDigits(line), "####-##-##T##:##:##.###Z warn lease ab## attached pid=####\n");
 }
 
 TEST_F(LogTest, AValueCannotForgeALine) {
@@ -52,10 +56,9 @@ TEST_F(LogTest, JsonLinesAreWholeObjects) {
   RB_LOG_ERROR("name \"{}\"", "a\nb");
 
   const std::string line = ::testing::internal::GetCapturedStderr();
-  EXPECT_TRUE(std::regex_match(
-      line,
-      std::regex(R"x(\{"time":"[-0-9T:.]+Z","level":"error","message":"name \\"a\\nb\\""\}\n)x")))
-      << line;
+  EXPECT_EQ(WithoutDigits(line),
+            R"({"time":"####-##-##T##:##:##.###Z","level":"error","message":"name \"a\nb\""})"
+            "\n");
 }
 
 TEST_F(LogTest, LinesBelowTheLevelAreNotWrittenNorEvaluated) {

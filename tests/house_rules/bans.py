@@ -53,6 +53,18 @@ CODE_BANS = (
         re.compile(r"\bco_await\s*\["),
         "co_await of a lambda called at once: GCC 12 destroys its captures twice; name the task",
     ),
+    Ban(
+        # The closure is an argument: co_await pool.Run([text] { … }).
+        re.compile(r"\bco_await\b[^;{}\[]*[(,]\s*\[[^\]]"),
+        "co_await with a capturing lambda written among its arguments: GCC 12 destroys its captures "
+        "twice; name the lambda and move it in",
+    ),
+    Ban(
+        # Inside the condition: calls there may have parentheses of their own, two deep.
+        re.compile(r"\bwhile\s*\((?:[^;{}()]|\((?:[^()]|\([^()]*\))*\))*\bco_await\b"),
+        "while (co_await …): GCC 12 reads the coroutine's parameters from the wrong place; "
+        "await into a named value first",
+    ),
 )
 
 # In any text file, comments included.
