@@ -1,6 +1,6 @@
 # Programs that reach libibverbs by other ways than its symbols: dlopen with RTLD_LOCAL and dlvsym, as
 # the big communication libraries do, and librdmacm, on rxe and on siw. Each runs bare first.
-#lab guests=1 time_s=170
+#lab time_s=170
 
 kApp=$RB_BUILD/tests/lab/tools/dlvsym_app
 readonly kRateMib=4 kSendMib=16 kBurstMib=1
