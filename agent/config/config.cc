@@ -54,6 +54,14 @@ ConfigSection TrafficClassSection(Config* config) {
   return section;
 }
 
+// One component: the rdma controller is enabled in the mount's root and in this one, no deeper.
+Result<void> CgroupName(const std::string& name) {
+  const bool fits =
+      !name.empty() && name.find('/') == std::string::npos && name != "." && name != "..";
+  if (fits) return {};
+  return Fail(ErrorCode::kInvalid, "'" + name + "' is not the name of one cgroup");
+}
+
 Result<void> AbsolutePath(const std::string& path) {
   if (path.starts_with('/')) return {};
   return Fail(ErrorCode::kInvalid, "'" + path + "' is not an absolute path");
@@ -74,7 +82,8 @@ void Describe(Config* config, ConfigSchema* schema) {
               "Sockets and policy pages; must lie on tmpfs.", AbsolutePath);
   schema->Add("state_directory", &config->state_directory, "The checkpoint.", AbsolutePath);
   schema->Add("cgroup_mount", &config->cgroup_mount, "Where cgroup2 is mounted.", AbsolutePath);
-  schema->Add("cgroup_parent", &config->cgroup_parent, "Leases' cgroups are made below this one.");
+  schema->Add("cgroup_parent", &config->cgroup_parent, "Leases' cgroups are made below this one.",
+              CgroupName);
   schema->Add("metrics_address", &config->metrics_address,
               "Address of /metrics, /healthz and /readyz.");
   schema->Add("metrics_port", &config->metrics_port, "Its port.", {.min = 1, .max = 65535});
