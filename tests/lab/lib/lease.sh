@@ -20,7 +20,7 @@ lease_field() { ctl get lease "$1" -o json | jq -r "$2"; }  # lease_field ID JQ-
 
 event_of() {  # event_of LEASE REASON-OR-TYPE: whether there is such an event
   ctl events -o json | jq -e --arg lease "$1" --arg what "$2" \
-    'any(.items[]; .lease == $lease and (.reason == $what or .type == $what))'
+    'any(.items[]; (.lease // "") == $lease and (.reason == $what or .type == $what))'
 }
 
 posted_bytes() {  # what a tenant's processes have posted so far, by the agent's metrics
@@ -42,6 +42,6 @@ within() {  # within FIGURE WANTED PERCENT
 }
 
 kernel_contexts() {  # contexts that the kernel charges to a lease; its cgroup is gone once it is empty
-  local current=/sys/fs/cgroup/rdma-broker/$1/rdma.current
-  if [ -e "$current" ]; then sed -n 's/.*hca_handle=\([0-9]*\).*/\1/p' "$current" | paste -sd+ | bc; else echo 0; fi
+  { cat "/sys/fs/cgroup/rdma-broker/$1/rdma.current" 2>/dev/null || true; } |
+    awk '{for (i = 2; i <= NF; i++) if (sub(/^hca_handle=/, "", $i)) sum += $i} END {print sum + 0}'
 }
