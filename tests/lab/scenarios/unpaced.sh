@@ -1,6 +1,6 @@
 # What costs nothing must cost nothing: a lease without rate and accounting leaves the data path the
 # provider's own. And of two devices a process sees, and can open, the leased one only.
-#lab guests=1 time_s=130
+#lab time_s=130
 
 kApp=$RB_BUILD/tests/lab/tools/dlvsym_app
 
@@ -29,21 +29,20 @@ check_one_of_two() {
   check_not "nor by its name" job "$kApp" qps rxe1 1
 }
 
-# The price of the control path only; the data path is the provider's.
+# The fastest of 400 messages: other work on the host delays most of them, hardly ever all.
+least_usec() { awk '/^ *#bytes/ {table = 1; next} table && $1 == 64 {print $3}' "$LAB_RESULTS/$1.client"; }
+
 check_performance() {
-  local bare_usec bare_mib usec mib
+  local bare leased
   RUNNER=(job)
   perf_run lat 18525 "${ADDRESSES[0]}" ib_write_lat -d rxe0 -F -n 400 -s 64
   perf_run bw 18526 "${ADDRESSES[0]}" ib_write_bw -d rxe0 -F -n 200
-  bare_usec=$(perf_usec bare_lat) usec=$(perf_usec lat) bare_mib=$(perf_mib bare_bw) mib=$(perf_mib bw)
-  figure "ib_write_lat, bare and leased without rate" "$bare_usec and $usec" us
-  figure "ib_write_bw, bare and leased without rate" "$bare_mib and $mib" MiB/s
-  # Other work on the host moves these figures more than a wrapper would: they only show a blunder.
-  check "latency is of the same size" no_more_than_triple "$usec" "$bare_usec"
-  check "so is bandwidth" no_more_than_triple "$bare_mib" "$mib"
+  bare=$(least_usec bare_lat) leased=$(least_usec lat)
+  figure "least latency, bare and leased without rate" "$bare and $leased" us
+  figure "ib_write_bw, bare and leased without rate" "$(perf_mib bare_bw) and $(perf_mib bw)" MiB/s
+  check_between "a message takes no longer than bare, within a factor of two" "$leased" 0.1 \
+    "$(awk -v bare="$bare" 'BEGIN {print bare * 2}')"
 }
-
-no_more_than_triple() { awk -v a="$1" -v b="$2" 'BEGIN {exit !(a > 0 && b > 0 && a <= 3 * b)}'; }
 
 scenario() {
   local id

@@ -16,6 +16,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -32,15 +33,15 @@ constexpr std::uint32_t kDepth = 16;
 constexpr std::uint8_t kPort = 1;
 
 [[noreturn]] void Die(const char* what) {
-  std::fprintf(stderr, "dlvsym_app: %s: %s\n", what, std::strerror(errno));
-  std::exit(EXIT_FAILURE);
+  std::fprintf(stderr, "dlvsym_app: %s: errno %d\n", what, errno);
+  ::_exit(EXIT_FAILURE);  // standard error has no buffer, and nothing else was written
 }
 
 // The functions used, each found by its versioned name.
 class Verbs {
  public:
   Verbs() : library_(::dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL)) {
-    if (library_ == nullptr) Die(::dlerror());
+    if (library_ == nullptr) Die("dlopen libibverbs.so.1");
     Find(&get_device_list, "ibv_get_device_list");
     Find(&get_device_name, "ibv_get_device_name");
     Find(&open_device, "ibv_open_device");
@@ -198,7 +199,7 @@ class Endpoint {
     if (count < 0) Die("poll_cq");
     if (completion.status != IBV_WC_SUCCESS) {
       std::fprintf(stderr, "dlvsym_app: completion with status %d\n", completion.status);
-      std::exit(EXIT_FAILURE);
+      ::_exit(EXIT_FAILURE);
     }
     return completion;
   }
@@ -275,9 +276,8 @@ int Send(const Verbs& verbs, std::string_view device, unsigned mib) {
     ++((done.opcode & IBV_WC_RECV) != 0 ? received : sent);
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  std::printf("sent_bytes %llu seconds %.3f mib_per_s %.3f\n",
-              static_cast<unsigned long long>(sent * kMessageBytes), took.count(),
-              static_cast<double>(mib) / took.count());
+  std::printf("sent_bytes %" PRIu64 " seconds %.3f mib_per_s %.3f\n", sent * kMessageBytes,
+              took.count(), static_cast<double>(mib) / took.count());
   return EXIT_SUCCESS;
 }
 
