@@ -2,7 +2,7 @@
 # the big communication libraries do, and librdmacm, on rxe and on siw. Each runs bare first.
 #lab time_s=170
 
-kApp=$RB_BUILD/tests/lab/tools/dlvsym_app
+readonly kApp=$RB_BUILD/tests/lab/tools/dlvsym_app
 readonly kRateMib=4 kSendMib=16 kBurstMib=1
 
 job() { ctl run --lease-token "$TOKEN" --uid 1001 --rdma-cm --shim "$RB_SHIM" -- "$@"; }

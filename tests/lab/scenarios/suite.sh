@@ -1,11 +1,11 @@
 # rdma-core's own test-suite: under the shim, without a device node, the same tests pass as bare with
 # the nodes. Both runs are the same user without a capability, so that the nodes and the shim are the
 # only difference.
-#lab time_s=390
+#lab time_s=400
 
 # Room for everything the suite makes. What a lease denies by itself (unknown objects, raw packets)
 # stays denied: no test may need it.
-kLimits=(--contexts 64 --pds 256 --qps 512 --cqs 512 --srqs 128 --mrs 2048 --mr-bytes 4GiB
+readonly kLimits=(--contexts 64 --pds 256 --qps 512 --cqs 512 --srqs 128 --mrs 2048 --mr-bytes 4GiB
   --ahs 512 --mws 256 --xrcds 64 --wqs 256 --flows 256 --counters 256)
 
 bare() {

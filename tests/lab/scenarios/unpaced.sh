@@ -2,7 +2,7 @@
 # provider's own. And of two devices a process sees, and can open, the leased one only.
 #lab time_s=130
 
-kApp=$RB_BUILD/tests/lab/tools/dlvsym_app
+readonly kApp=$RB_BUILD/tests/lab/tools/dlvsym_app
 
 owner_of() { job "$kApp" owner "$1" | awk -v what="$2" '$1 == what {print $2}'; }
 
