@@ -1,6 +1,7 @@
 #include "agent/lease/settle.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -8,23 +9,43 @@ namespace rb::agent {
 namespace {
 
 using ContextKey = std::pair<std::string, std::uint32_t>;
+using GroupKey = std::pair<std::string, pid_t>;
 
-void LearnContexts(std::vector<SlotNote>* notes, const SettleView& view) {
-  std::set<ContextKey> known;
-  for (const SlotNote& note : *notes) {
-    if (note.context) known.insert({note.device, *note.context});
+GroupKey GroupOf(const SlotNote& note) { return {note.device, note.opener}; }
+bool IsGrouped(const SlotNote& note) { return note.restored && !note.context; }
+
+std::set<ContextKey> Claimed(const std::vector<SlotNote>& notes) {
+  std::set<ContextKey> claimed;
+  for (const SlotNote& note : notes) {
+    if (note.context) claimed.insert({note.device, *note.context});
+    for (const std::uint32_t context : note.candidates) claimed.insert({note.device, context});
   }
+  return claimed;
+}
+
+// Contexts with a creator that no slot has or may have, by number.
+std::vector<KernelContext> FreshContexts(const std::vector<SlotNote>& notes,
+                                         const SettleView& view) {
+  const std::set<ContextKey> claimed = Claimed(notes);
   std::vector<KernelContext> fresh;
   for (const KernelContext& context : view.contexts) {
-    if (context.creator && !known.contains({context.device, context.number})) {
+    if (context.creator && !claimed.contains({context.device, context.number})) {
       fresh.push_back(context);
     }
   }
   std::ranges::sort(fresh, {}, &KernelContext::number);
+  return fresh;
+}
+
+bool MadeBy(const KernelContext& context, const SlotNote& note) {
+  return context.device == note.device && context.creator == note.opener;
+}
+
+void LearnContexts(std::vector<SlotNote>* notes, const SettleView& view) {
+  std::vector<KernelContext> fresh = FreshContexts(*notes, view);
   const auto learn = [&fresh](SlotNote& note) {
-    const auto match = std::ranges::find_if(fresh, [&note](const KernelContext& context) {
-      return context.device == note.device && context.creator == note.opener;
-    });
+    const auto match = std::ranges::find_if(
+        fresh, [&note](const KernelContext& context) { return MadeBy(context, note); });
     if (match == fresh.end()) return;
     note.context = match->number;
     fresh.erase(match);
@@ -34,31 +55,87 @@ void LearnContexts(std::vector<SlotNote>* notes, const SettleView& view) {
   // "closed" is only the tenant's word.
   for (const bool closed : {false, true}) {
     for (SlotNote& note : *notes) {
-      if (!note.context && view.closed_slots.contains(note.slot) == closed) learn(note);
+      if (note.restored || note.context) continue;
+      if (view.closed_slots.contains(note.slot) == closed) learn(note);
+    }
+  }
+  for (SlotNote& note : *notes) {
+    if (!IsGrouped(note)) continue;
+    for (const KernelContext& context : fresh) {
+      if (MadeBy(context, note)) note.candidates.insert(context.number);
     }
   }
 }
 
-bool IsOver(const SlotNote& note, const SettleView& view, const std::set<ContextKey>& alive) {
+// What the plan is made with.
+struct Judge {
+  const SettleView& view;
+  std::set<ContextKey> alive;
+  std::map<std::string, std::size_t> known;  // living contexts of the lease's slots, by device
+  std::map<GroupKey, std::size_t> surplus;   // closed slots of the group that are over
+
+  Judge(const SettleView& seen, std::vector<SlotNote>* notes);
+  bool IsOver(const SlotNote& note);
+};
+
+Judge::Judge(const SettleView& seen, std::vector<SlotNote>* notes) : view(seen) {
+  const std::set<ContextKey> claimed = Claimed(*notes);
+  for (const KernelContext& context : view.contexts) {
+    const ContextKey key{context.device, context.number};
+    if (alive.insert(key).second && claimed.contains(key)) ++known[context.device];
+  }
+  std::map<GroupKey, std::size_t> sizes;
+  for (SlotNote& note : *notes) {
+    if (!IsGrouped(note)) continue;
+    std::erase_if(note.candidates,
+                  [&](std::uint32_t context) { return !alive.contains({note.device, context}); });
+    ++sizes[GroupOf(note)];
+  }
+  for (const SlotNote& note : *notes) {
+    if (!IsGrouped(note)) continue;
+    const std::size_t size = sizes[GroupOf(note)];
+    surplus[GroupOf(note)] = size - std::min(size, note.candidates.size());
+  }
+}
+
+bool Judge::IsOver(const SlotNote& note) {
   if (note.context) return !alive.contains({note.device, *note.context});
-  if (view.closed_slots.contains(note.slot)) return true;
-  return !view.alive.contains(note.opener) && !view.devices_held_open.contains(note.device);
+  if (view.closed_slots.contains(note.slot)) {
+    if (!IsGrouped(note)) return true;
+    std::size_t& left = surplus[GroupOf(note)];
+    if (left == 0) return false;
+    --left;
+    return true;
+  }
+  if (view.alive.contains(note.opener) || !note.candidates.empty()) return false;
+  return view.devices_held_open.count(note.device) <= known[note.device];
+}
+
+// A group of one slot and one context is known.
+void ResolveGroups(std::vector<SlotNote>* notes) {
+  std::map<GroupKey, std::size_t> sizes;
+  for (const SlotNote& note : *notes) sizes[GroupOf(note)] += IsGrouped(note) ? 1 : 0;
+  for (SlotNote& note : *notes) {
+    if (!IsGrouped(note) || sizes[GroupOf(note)] != 1 || note.candidates.size() != 1) continue;
+    note.context = *note.candidates.begin();
+    note.candidates.clear();
+  }
 }
 
 }  // namespace
 
 SettlePlan PlanSettle(std::vector<SlotNote> notes, const SettleView& view) {
   LearnContexts(&notes, view);
-  std::set<ContextKey> alive;
-  for (const KernelContext& context : view.contexts) alive.insert({context.device, context.number});
+  Judge judge(view, &notes);
   SettlePlan plan;
   for (SlotNote& note : notes) {
-    if (IsOver(note, view, alive)) {
+    if (judge.IsOver(note)) {
       plan.over.push_back(note.slot);
     } else {
       plan.open.push_back(std::move(note));
     }
   }
+  ResolveGroups(&plan.open);
   return plan;
 }
 

@@ -4,6 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace rb::agent {
 namespace {
@@ -147,6 +152,136 @@ TEST(PlanSettleTest, PlanningTwiceChangesNothing) {
 
   EXPECT_EQ(second.open, first.open);
   EXPECT_THAT(second.over, IsEmpty());
+}
+
+TEST(PlanSettleTest, WhatADeadProcessHeldIsOverAlthoughASiblingHoldsTheDevice) {
+  // One descriptor is open, and it is the sibling's: its context is known.
+  SettleView view = View({Context(7, kOther)});
+  view.alive = {kOther};
+
+  const SettlePlan plan = PlanSettle({Note(0), Note(1, 7, kOther)}, view);
+
+  EXPECT_THAT(plan.over, ElementsAre(0U));
+  EXPECT_THAT(plan.open, ElementsAre(Note(1, 7, kOther)));
+}
+
+TEST(PlanSettleTest, ASecondDescriptorBesideTheSiblingsMayBeTheDeadProcesss) {
+  SettleView view = View({Context(7, kOther)});
+  view.alive = {kOther};
+  view.devices_held_open = {"d0", "d0"};
+
+  EXPECT_THAT(PlanSettle({Note(0), Note(1, 7, kOther)}, view).over, IsEmpty());
+}
+
+// Slots that an agent found in the page when it started.
+SlotNote Restored(std::uint32_t slot, std::optional<std::uint32_t> context = {},
+                  std::set<std::uint32_t> candidates = {}) {
+  SlotNote note = Note(slot, context);
+  note.restored = true;
+  note.candidates = std::move(candidates);
+  return note;
+}
+
+TEST(PlanSettleRestoredTest, OneSlotAndOneContextBelongTogether) {
+  const SettlePlan plan = PlanSettle({Restored(3)}, View({Context(7)}));
+
+  EXPECT_THAT(plan.open, ElementsAre(Restored(3, 7)));
+}
+
+TEST(PlanSettleRestoredTest, SeveralAreNotMatchedByTheirOrder) {
+  const SettlePlan plan = PlanSettle({Restored(0), Restored(1)}, View({Context(11), Context(12)}));
+
+  EXPECT_THAT(plan.open, ElementsAre(Restored(0, {}, {11, 12}), Restored(1, {}, {11, 12})));
+  EXPECT_THAT(plan.over, IsEmpty());
+}
+
+TEST(PlanSettleRestoredTest, TheClosedOneIsOverWhenAContextIsGoneWhicheverItWas) {
+  const std::vector<SlotNote> notes{Restored(0, {}, {11, 12}), Restored(1, {}, {11, 12})};
+  for (const std::uint32_t left : {11U, 12U}) {
+    SettleView view = View({Context(left)});
+    view.closed_slots = {0};
+
+    const SettlePlan plan = PlanSettle(notes, view);
+
+    EXPECT_THAT(plan.over, ElementsAre(0U));
+    EXPECT_THAT(plan.open, ElementsAre(Restored(1, left)));
+  }
+}
+
+TEST(PlanSettleRestoredTest, ClosedIsOnlyTheTenantsWordWhileAllContextsLive) {
+  SettleView view = View({Context(11), Context(12)});
+  view.closed_slots = {0, 1};
+
+  const SettlePlan plan = PlanSettle({Restored(0), Restored(1)}, view);
+
+  EXPECT_THAT(plan.over, IsEmpty());
+}
+
+TEST(PlanSettleRestoredTest, NoMoreClosedSlotsAreOverThanContextsAreMissing) {
+  SettleView view = View({Context(12)});
+  view.closed_slots = {0, 1, 2};
+
+  const SettlePlan plan = PlanSettle({Restored(0), Restored(1), Restored(2)}, view);
+
+  EXPECT_THAT(plan.over, ElementsAre(0U, 1U));
+  EXPECT_THAT(plan.open, ElementsAre(Restored(2, 12)));
+}
+
+TEST(PlanSettleRestoredTest, AnOpenSlotIsNotGivenBackOnAGuess) {
+  // One context is gone without the shim's word: which slot was it?
+  const SettlePlan plan =
+      PlanSettle({Restored(0, {}, {11, 12}), Restored(1, {}, {11, 12})}, View({Context(12)}));
+
+  EXPECT_THAT(plan.over, IsEmpty());
+  EXPECT_THAT(plan.open, ElementsAre(Restored(0, {}, {12}), Restored(1, {}, {12})));
+}
+
+TEST(PlanSettleRestoredTest, AForkedChildKeepsTheGroupOfItsDeadParent) {
+  SettleView view = View({Context(12, std::nullopt)});
+  view.alive = {kOther};
+
+  const SettlePlan plan = PlanSettle({Restored(0, {}, {11, 12}), Restored(1, {}, {11, 12})}, view);
+
+  EXPECT_THAT(plan.over, IsEmpty());
+}
+
+TEST(PlanSettleRestoredTest, TheGroupOfADeadProcessIsOverWithItsContexts) {
+  SettleView view = View({Context(7, kOther)});
+  view.alive = {kOther};
+
+  const SettlePlan plan =
+      PlanSettle({Restored(0, {}, {11, 12}), Restored(1, {}, {11, 12}), Note(2, 7, kOther)}, view);
+
+  EXPECT_THAT(plan.over, ElementsAre(0U, 1U));
+}
+
+TEST(PlanSettleRestoredTest, ASlotOfTheNewAgentTakesNoContextOfTheGroup) {
+  const std::vector<SlotNote> notes{Restored(0, {}, {11, 12}), Restored(1, {}, {11, 12}), Note(2)};
+
+  const SettlePlan before = PlanSettle(notes, View({Context(11), Context(12)}));
+  const SettlePlan after = PlanSettle(notes, View({Context(11), Context(12), Context(13)}));
+
+  EXPECT_EQ(before.open[2], Note(2));
+  EXPECT_EQ(after.open[2], Note(2, 13));
+}
+
+TEST(PlanSettleRestoredTest, ProcessesAndDevicesAreGroupsOfTheirOwn) {
+  SlotNote other = Restored(1);
+  other.opener = kOther;
+  SettleView view = View({Context(11), Context(12, kOther)});
+  view.alive = {kParent, kOther};
+
+  const SettlePlan plan = PlanSettle({Restored(0), other}, view);
+
+  EXPECT_EQ(plan.open[0].context, 11U);
+  EXPECT_EQ(plan.open[1].context, 12U);
+}
+
+TEST(PlanSettleRestoredTest, PlanningTwiceChangesNothing) {
+  const SettleView view = View({Context(11), Context(12)});
+  const SettlePlan first = PlanSettle({Restored(0), Restored(1)}, view);
+
+  EXPECT_EQ(PlanSettle(first.open, view), first);
 }
 
 class RetireSlotTest : public ::testing::Test {
