@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "agent/cgroup/lease_cgroups.h"
 #include "agent/config/config.h"
@@ -121,6 +122,14 @@ struct KernelPorts {
   rdma::LinuxUverbsControl uverbs;
 };
 
+// No lease may be on these: its revoke would end the agent or other leases.
+std::vector<std::string> ReservedCgroups(const Config& config, const ProcessTable& processes) {
+  std::vector<std::string> reserved{"/" + config.cgroup_parent};
+  const auto self = processes.Read(::getpid());
+  if (self) reserved.push_back(self->cgroup);
+  return reserved;
+}
+
 // The agent's state and what acts on it, in construction order; destroyed in reverse.
 struct Core {
   Core(const Config& config, const HostFacts& host, KernelPorts& ports,
@@ -129,7 +138,8 @@ struct Core {
         node(pool, ports.inventory, events,
              {.name = config.node_name.empty() ? HostName() : config.node_name,
               .classes = config.traffic_classes,
-              .has_rdma_controller = has_rdma_controller}),
+              .has_rdma_controller = has_rdma_controller,
+              .reserved_cgroups = ReservedCgroups(config, ports.processes)}),
         hotplug(loop, pool, hotplug_events, node,
                 config.restrict_device_nodes ? &ports.device_nodes : nullptr),
         settler(pool, kernel, node, leases, events,

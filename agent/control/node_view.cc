@@ -85,7 +85,10 @@ Task<Result<void>> NodeView::Refresh() {
 }
 
 NodeFacts NodeView::Facts() const {
-  NodeFacts facts{.name = traits_.name, .devices = {}, .classes = traits_.classes};
+  NodeFacts facts{.name = traits_.name,
+                  .devices = {},
+                  .classes = traits_.classes,
+                  .reserved_cgroups = traits_.reserved_cgroups};
   for (const rdma::Device& device : inventory_.devices) facts.devices.push_back(FactsOf(device));
   return facts;
 }

@@ -23,6 +23,7 @@ struct NodeTraits {
   std::string name;
   std::map<std::string, ClassFacts> classes;
   bool has_rdma_controller = false;
+  std::vector<std::string> reserved_cgroups = {};  // NodeFacts::reserved_cgroups
 };
 
 class NodeView {

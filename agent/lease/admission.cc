@@ -119,8 +119,18 @@ Result<std::optional<ClassFacts>> ClassOf(const rest::LeaseSpec& spec, const Nod
   return Semantic("traffic_class " + spec.traffic_class + ": not on this node; it has " + names);
 }
 
-Result<void> CheckWorkload(const rest::Workload& workload,
+bool Overlap(std::string_view a, std::string_view b) {
+  return IsWithinCgroup(a, b) || IsWithinCgroup(b, a);
+}
+
+Result<void> CheckWorkload(const rest::Workload& workload, const NodeFacts& node,
                            const std::vector<Neighbour>& neighbours) {
+  for (const std::string& reserved : node.reserved_cgroups) {
+    if (Overlap(workload.cgroup, reserved)) {
+      return Semantic("workload: cgroup " + workload.cgroup + " overlaps " + reserved +
+                      ", which is the agent's");
+    }
+  }
   for (const Neighbour& neighbour : neighbours) {
     const bool same_uid = !workload.token && workload.uid && !neighbour.workload.token &&
                           workload.uid == neighbour.workload.uid;
@@ -130,8 +140,7 @@ Result<void> CheckWorkload(const rest::Workload& workload,
           "workload: " + neighbour.id + " is for the same uid " + std::to_string(*workload.uid),
           "workload_taken");
     }
-    if (IsWithinCgroup(workload.cgroup, neighbour.workload.cgroup) ||
-        IsWithinCgroup(neighbour.workload.cgroup, workload.cgroup)) {
+    if (Overlap(workload.cgroup, neighbour.workload.cgroup)) {
       return Fail(ErrorCode::kConflict,
                   "workload: cgroup " + workload.cgroup + " overlaps " + neighbour.workload.cgroup +
                       " of " + neighbour.id,
@@ -179,7 +188,7 @@ Result<Grant> Admit(const rest::LeaseSpec& spec, const NodeFacts& node,
   if (!spec.node.empty() && spec.node != node.name) {
     return Semantic("node " + spec.node + ": this node is " + node.name);
   }
-  RB_TRY_VOID(CheckWorkload(spec.workload, neighbours));
+  RB_TRY_VOID(CheckWorkload(spec.workload, node, neighbours));
   Grant grant;
   RB_TRY(grant.traffic_class, ClassOf(spec, node));
   RB_TRY(grant.devices, spec.devices.names.empty() ? ChooseAny(spec, node, neighbours)

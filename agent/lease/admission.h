@@ -46,6 +46,9 @@ struct NodeFacts {
   std::string name;
   std::vector<DeviceFacts> devices;
   std::map<std::string, ClassFacts> classes;  // by traffic class name
+  // The agent's own and the parent of the cgroups it makes: a lease on one of them, below or around
+  // it would end the agent or other leases with its own revoke.
+  std::vector<std::string> reserved_cgroups = {};
 };
 
 struct Grant {
@@ -55,8 +58,8 @@ struct Grant {
 };
 
 // Errors: kInvalid reason "semantic": the request can never be granted here (another node's name,
-// no such
-//           traffic class, a rate above the port, a named device of another link layer);
+//           no such traffic class, a rate above the port, a named device of another link layer, a
+//           cgroup that overlaps a reserved one);
 //         kNotFound reason "no_device": a named device is not here, or nothing fits the selector;
 //         kExhausted reason "capacity_<limit>": the NIC cannot hold it beside what is granted;
 //         kConflict reason "workload_taken": another lease has the same uid, or a cgroup that is

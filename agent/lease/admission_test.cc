@@ -291,6 +291,24 @@ INSTANTIATE_TEST_SUITE_P(
         Pair{"CgroupBesideAToken", ForCgroup("/pods/p1"), {}, false}),
     [](const auto& test) { return test.param.name; });
 
+TEST(AdmitTest, RefusesACgroupThatIsTheAgentsBelowOrAroundIt) {
+  NodeFacts node = Node();
+  node.reserved_cgroups = {"/rdma-broker", "/system.slice/rdma-agent.service"};
+  for (const char* path : {"/rdma-broker", "/rdma-broker/lease-1", "/system.slice"}) {
+    rest::LeaseSpec spec = Spec();
+    spec.workload = ForCgroup(path);
+
+    const auto grant = Admit(spec, node, {});
+
+    ASSERT_FALSE(grant) << path;
+    EXPECT_EQ(grant.error().reason, "semantic");
+    EXPECT_THAT(grant.error().message, HasSubstr(path));
+  }
+  rest::LeaseSpec beside = Spec();
+  beside.workload = ForCgroup("/rdma-broker2");
+  EXPECT_TRUE(Admit(beside, node, {}));
+}
+
 TEST(IsWithinCgroupTest, ComparesWholeComponents) {
   EXPECT_TRUE(IsWithinCgroup("/a", "/a"));
   EXPECT_TRUE(IsWithinCgroup("/a/b/c", "/a"));
