@@ -28,10 +28,11 @@ posted_bytes() {  # what a tenant's processes have posted so far, by the agent's
     awk -v tenant="tenant=\"$1\"" '/^rdma_agent_bytes_total/ && index($0, tenant) {sum += $NF} END {printf "%.0f\n", sum}'
 }
 
-# rate_now TENANT SECONDS: MiB/s over that time.
+# rate_now TENANT SECONDS: MiB/s over that time. The clock is read outside both looks, so that a slow
+# look makes the figure lower, never higher.
 rate_now() {
   local before after start end
-  before=$(posted_bytes "$1") start=$(cut -d' ' -f1 /proc/uptime)
+  start=$(cut -d' ' -f1 /proc/uptime) before=$(posted_bytes "$1")
   sleep "$2"
   after=$(posted_bytes "$1") end=$(cut -d' ' -f1 /proc/uptime)
   awk -v b="$before" -v a="$after" -v s="$start" -v e="$end" 'BEGIN {printf "%.2f\n", (a - b) / (e - s) / 1048576}'
