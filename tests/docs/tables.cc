@@ -39,9 +39,10 @@ struct Table {
   std::string (*print)();
 };
 constexpr std::array kTables{
-    Table{"agent-options", AgentOptions}, Table{"limits", Limits},
-    Table{"wire-frames", WireFrames},     Table{"wire-pages", WirePages},
-    Table{"wire-example", WireExample},
+    Table{"agent-options", AgentOptions},   Table{"limits", Limits},
+    Table{"wire-frames", WireFrames},       Table{"wire-pages", WirePages},
+    Table{"wire-values", WireValues},       Table{"wire-example", WireExample},
+    Table{"policy-example", PolicyExample},
 };
 
 }  // namespace

@@ -11,7 +11,13 @@ std::string WireFrames();
 // The two shared pages in the same form.
 std::string WirePages();
 
-// One OPEN request and its answer, byte by byte.
+// What the numbers in frames and pages mean.
+std::string WireValues();
+
+// A process's first calls and their answers, byte by byte.
 std::string WireExample();
+
+// A policy page, byte by byte.
+std::string PolicyExample();
 
 }  // namespace rb
