@@ -12,6 +12,10 @@ namespace rb::agent {
 namespace {
 
 Result<void> CheckActive(const LeaseRecord& lease) {
+  if (!lease.policy || !lease.counters) {
+    return Fail(ErrorCode::kConflict, "lease " + lease.id() + ": its pages could not be restored",
+                "not_active");
+  }
   if (lease.accepts_processes()) return {};
   return Fail(ErrorCode::kConflict,
               "lease " + lease.id() + ": " + std::string(Name(lease.phase)) + ", not active",
@@ -72,6 +76,10 @@ Task<Result<std::string>> Attach::MoveInto(const Attested& peer, std::string id)
   // The pid could have been another process by then: only the one that asked may be told so.
   const auto now = Reattest(peer, kernel_.processes);
   if (!now) co_return tl::unexpected(now.error());
+  lease = leases_.Find(id);
+  if (lease == nullptr)
+    co_return Fail(ErrorCode::kConflict, "lease " + id + ": ended", "not_active");
+  RB_CO_TRY_VOID(CheckActive(*lease));
   co_return id;
 }
 
@@ -93,10 +101,6 @@ Task<Result<std::string>> Attach::Hello(const Attested& peer, std::string token)
   RB_CO_TRY_VOID(CheckActive(*lease));
   auto moved = co_await MoveInto(peer, lease->id());
   if (!moved) co_return tl::unexpected(moved.error());
-  lease = leases_.Find(*moved);
-  if (lease == nullptr)
-    co_return Fail(ErrorCode::kNotFound, "lease " + *moved + ": ended", "no_lease");
-  RB_CO_TRY_VOID(CheckActive(*lease));
 
   UniqueFd pidfd(::dup(peer.pidfd.get()));
   Attachment attachment{.pid = peer.facts.pid,
@@ -107,6 +111,14 @@ Task<Result<std::string>> Attach::Hello(const Attested& peer, std::string token)
                         .attached_at = FormatTimestamp(clock_.Wall())};
   if (pidfd) attachments_.Add(std::move(attachment), std::move(pidfd));
   co_return *moved;
+}
+
+// Dead processes' files may still be on the books. A look that is under way may have begun before
+// they died, so it does not count.
+Task<void> Attach::MakeRoom(std::string id) {
+  co_await settler_.WaitForOther(id);
+  const LeaseRecord* lease = leases_.Find(id);
+  if (lease != nullptr && lease->counters && MustSettle(*lease)) co_await settler_.Settle(id);
 }
 
 // A slot for one more open file, or the reason why not. The settler has run when it could help.
@@ -143,16 +155,15 @@ Task<Result<OpenedDevice>> Attach::Open(const Attested& peer, std::string id, st
   }
   const auto index = static_cast<std::uint32_t>(leased - lease->grant.devices.begin());
 
-  // Dead processes' files may still be on the books.
-  if (MustSettle(*lease)) co_await settler_.Settle(id);
+  if (MustSettle(*lease)) co_await MakeRoom(id);
   auto open = [&opener = kernel_.opener, device] { return opener.Open(device); };
   auto file = co_await pool_.Run(std::move(open));
   if (!file) co_return Fail(file.error().code, file.error().message, "device_gone");
 
   lease = leases_.Find(id);
-  if (lease == nullptr || !lease->accepts_processes()) {
+  if (lease == nullptr)
     co_return Fail(ErrorCode::kConflict, "lease " + id + ": ended", "not_active");
-  }
+  RB_CO_TRY_VOID(CheckActive(*lease));
   RB_CO_TRY(const std::uint32_t slot, FreeSlot(lease, peer.facts.pid));
   // What a closed file left in the slot goes to the totals before the slot is used again.
   RetireSlot(lease->counters->page(), slot);
@@ -161,7 +172,7 @@ Task<Result<OpenedDevice>> Attach::Open(const Attested& peer, std::string id, st
   wire::Store(&entry.opener_pid, static_cast<std::uint32_t>(peer.facts.pid));
   wire::Store<std::uint32_t>(&entry.holders, 1);
   wire::StoreRelease(&entry.state, static_cast<std::uint32_t>(wire::SlotState::kOpen));
-  lease->slots.push_back({.slot = slot, .device = device, .opener = peer.facts.pid, .context = {}});
+  lease->slots.push_back({.slot = slot, .device = device, .opener = peer.facts.pid});
 
   const rdma::Device* known = node_.inventory().Find(device);
   OpenedDevice opened{.file = std::move(*file),

@@ -57,6 +57,7 @@ class Attach {
  private:
   Result<LeaseRecord*> Admit(const Attested& peer, const std::string& token);
   Task<Result<std::string>> MoveInto(const Attested& peer, std::string lease);
+  Task<void> MakeRoom(std::string lease);
   Result<std::uint32_t> FreeSlot(LeaseRecord* lease, pid_t pid);
 
   BlockingPool& pool_;

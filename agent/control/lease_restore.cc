@@ -13,38 +13,11 @@
 namespace rb::agent {
 namespace {
 
-struct Adopted {
-  std::string cgroup;
-  std::optional<CountersMemory> counters;
-  std::vector<ProcessFacts> processes;  // those that have the page mapped
-  Error error;                          // why the cgroup is not there
+// A process that has the lease's page mapped.
+struct Holder {
+  ProcessFacts facts;
+  UniqueFd pidfd;
 };
-
-Adopted AdoptFromKernel(Kernel kernel, const std::string& lease, const rest::LeaseSpec& spec,
-                        const std::vector<std::string>& devices) {
-  Adopted adopted;
-  auto path = spec.workload.cgroup.empty() ? kernel.cgroups.Create(lease)
-                                           : Result<std::string>(spec.workload.cgroup);
-  if (!path) {
-    adopted.error = path.error();
-    return adopted;
-  }
-  adopted.cgroup = *path;
-  for (const std::string& device : devices) {
-    (void)kernel.cgroups.SetRdmaMax(
-        *path, device, {.hca_handles = spec.limits[wire::Limit::kContexts], .hca_objects = {}});
-  }
-  const auto pids = kernel.cgroups.Processes(*path);
-  if (!pids) return adopted;
-  for (const pid_t pid : *pids) {
-    auto page = CountersMemory::Adopt(pid, "rdma-broker:" + lease);
-    if (!page) continue;
-    if (!adopted.counters) adopted.counters.emplace(std::move(*page));
-    auto facts = kernel.processes.Read(pid);
-    if (facts) adopted.processes.push_back(std::move(*facts));
-  }
-  return adopted;
-}
 
 // A page of our own that starts with what was counted before.
 Result<CountersMemory> SeedCounters(const LeaseRecord& lease) {
@@ -72,12 +45,57 @@ std::vector<SlotNote> NotesOf(const wire::CountersPage& page, const Grant& grant
     notes.push_back({.slot = i,
                      .device = grant.devices[slot.device_index],
                      .opener = static_cast<pid_t>(slot.opener_pid),
-                     .context = {}});
+                     .restored = true});
   }
   return notes;
 }
 
 }  // namespace
+
+struct LeaseService::Adopted {
+  std::string cgroup;
+  std::optional<CountersMemory> counters;
+  std::vector<Holder> holders;
+  Error error;  // why the cgroup is not there
+
+  // Blocks. `devices` are those whose limits are set again.
+  static Adopted FromKernel(Kernel kernel, const std::string& lease, const rest::LeaseSpec& spec,
+                            const std::vector<std::string>& devices);
+
+ private:
+  void AddHolder(Kernel kernel, const std::string& lease, pid_t pid);
+};
+
+LeaseService::Adopted LeaseService::Adopted::FromKernel(Kernel kernel, const std::string& lease,
+                                                        const rest::LeaseSpec& spec,
+                                                        const std::vector<std::string>& devices) {
+  Adopted adopted;
+  auto path = spec.workload.cgroup.empty() ? kernel.cgroups.Create(lease)
+                                           : Result<std::string>(spec.workload.cgroup);
+  if (!path) {
+    adopted.error = path.error();
+    return adopted;
+  }
+  adopted.cgroup = *path;
+  for (const std::string& device : devices) {
+    (void)kernel.cgroups.SetRdmaMax(
+        *path, device, {.hca_handles = spec.limits[wire::Limit::kContexts], .hca_objects = {}});
+  }
+  const auto pids = kernel.cgroups.Processes(*path);
+  if (!pids) return adopted;
+  for (const pid_t pid : *pids) adopted.AddHolder(kernel, lease, pid);
+  return adopted;
+}
+
+void LeaseService::Adopted::AddHolder(Kernel kernel, const std::string& lease, pid_t pid) {
+  auto pidfd = OpenPidfd(pid);  // first: what is read below is then its process, or it has exited
+  if (!pidfd) return;
+  auto page = CountersMemory::Adopt(pid, "rdma-broker:" + lease);
+  if (!page) return;
+  if (!counters) counters.emplace(std::move(*page));
+  auto facts = kernel.processes.Read(pid);
+  if (facts) holders.push_back({.facts = std::move(*facts), .pidfd = std::move(*pidfd)});
+}
 
 Task<void> LeaseService::Restore(bool same_boot) {
   std::vector<std::string> live;
@@ -99,54 +117,66 @@ Task<void> LeaseService::Restore(bool same_boot) {
 
 Task<void> LeaseService::RestoreLease(std::string id) {
   LeaseRecord* lease = parts_.leases.Find(id);
-  auto adopt = [kernel = parts_.kernel, id, spec = lease->spec, devices = lease->grant.devices] {
-    return AdoptFromKernel(kernel, id, spec, devices);
+  // It was durable, so its maker may have been told: the rest of it is made here.
+  if (lease->phase == rest::Phase::kPending) lease->phase = rest::Phase::kActive;
+  const bool is_active = lease->phase == rest::Phase::kActive;
+  lease->conditions.clear();  // they told of the old agent's attempts
+  // The limits of a lease that is being revoked are zero and stay so.
+  const std::vector<std::string> devices =
+      is_active ? lease->grant.devices : std::vector<std::string>{};
+  auto adopt = [kernel = parts_.kernel, id, spec = lease->spec, devices] {
+    return Adopted::FromKernel(kernel, id, spec, devices);
   };
   Adopted adopted = co_await parts_.pool.Run(std::move(adopt));
   lease = parts_.leases.Find(id);
-  lease->cgroup = adopted.cgroup;
-  lease->denials_seen = lease->settled.denials;  // what was reported before; later ones come now
 
-  auto counters = adopted.counters ? Result<CountersMemory>(std::move(*adopted.counters))
-                                   : SeedCounters(*lease);
-  auto policy = PolicyFile::Open(parts_.page_directory + "/" + id + ".policy");
-  if (adopted.cgroup.empty() || !counters || !policy) {
-    const std::string cause = !counters ? counters.error().message
-                              : !policy ? policy.error().message
-                                        : adopted.error.message;
-    RB_LOG_ERROR("lease {}: cannot be restored: {}", id, cause);
-    lease->conditions.push_back(
-        {.type = "not_restored", .message = cause, .since = FormatTimestamp(parts_.clock.Wall())});
-    co_return;
+  const auto whole = TakeUp(lease, std::move(adopted));
+  if (!whole) {
+    RB_LOG_ERROR("lease {}: cannot be restored: {}", id, whole.error().message);
+    lease->conditions.push_back({.type = "not_restored",
+                                 .message = whole.error().message,
+                                 .since = FormatTimestamp(parts_.clock.Wall())});
   }
-  lease->settled = {};
-  lease->counters.emplace(std::move(*counters));
-  lease->policy = std::move(*policy);
-  lease->slots = NotesOf(*lease->counters->page(), lease->grant);
-
-  for (const ProcessFacts& facts : adopted.processes) {
-    auto pidfd = OpenPidfd(facts.pid);
-    if (!pidfd) continue;
-    Attachment attachment{.pid = facts.pid,
-                          .start_time_ticks = facts.start_time_ticks,
-                          .uid = facts.uid,
-                          .command = facts.command,
-                          .lease = id,
-                          .attached_at = FormatTimestamp(parts_.clock.Wall())};
-    parts_.attachments.Add(std::move(attachment), std::move(*pidfd));
-  }
-  AddEvent(*lease, "lease_restored",
-           std::to_string(adopted.processes.size()) + " processes taken up again");
-  if (lease->phase == rest::Phase::kDraining) {
+  if (!is_active) {
     lease->ending = true;
     parts_.loop.Spawn(End(id, rest::Phase::kRevoked, std::chrono::milliseconds(0)));
     co_return;
   }
+  if (!whole) co_return;
   // A change that was durable but not yet applied when the old agent died is applied now.
   if (auto written = WritePolicy(lease, wire::PolicyState::kActive); !written) {
     RB_LOG_ERROR("lease {}: {}", id, written.error().message);
   }
   co_await parts_.settler.Settle(id);
+}
+
+// Puts the lease's cgroup, pages and processes back into its record.
+Result<void> LeaseService::TakeUp(LeaseRecord* lease, Adopted adopted) {
+  lease->cgroup = adopted.cgroup;
+  lease->denials_seen = lease->settled.denials;  // what was reported before; later ones come now
+  if (adopted.cgroup.empty()) return tl::unexpected<Error>(std::move(adopted.error));
+  RB_TRY(PolicyFile policy,
+         PolicyFile::Open(parts_.page_directory + "/" + lease->id() + ".policy"));
+  auto counters = adopted.counters ? Result<CountersMemory>(std::move(*adopted.counters))
+                                   : SeedCounters(*lease);
+  if (!counters) return tl::unexpected(counters.error());
+  lease->policy = std::move(policy);
+  lease->counters.emplace(std::move(*counters));
+  lease->settled = {};
+  lease->slots = NotesOf(*lease->counters->page(), lease->grant);
+
+  for (Holder& holder : adopted.holders) {
+    Attachment attachment{.pid = holder.facts.pid,
+                          .start_time_ticks = holder.facts.start_time_ticks,
+                          .uid = holder.facts.uid,
+                          .command = holder.facts.command,
+                          .lease = lease->id(),
+                          .attached_at = FormatTimestamp(parts_.clock.Wall())};
+    parts_.attachments.Add(std::move(attachment), std::move(holder.pidfd));
+  }
+  AddEvent(*lease, "lease_restored",
+           std::to_string(adopted.holders.size()) + " processes taken up again");
+  return {};
 }
 
 }  // namespace rb::agent

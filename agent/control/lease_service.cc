@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kLeaseIdRandomBytes = 8;
 constexpr std::size_t kTokenRandomBytes = 32;
 constexpr std::chrono::seconds kRetryRevoke{1};
+constexpr std::string_view kIrrevocable = "irrevocable";
 
 BootTime After(BootTime now, std::uint64_t seconds) {
   return now + std::chrono::seconds(static_cast<std::int64_t>(seconds));
@@ -44,6 +45,11 @@ std::string Describe(const RevokeReport& report) {
   return text;
 }
 
+bool IsIrrevocable(const LeaseRecord& lease) {
+  return std::ranges::find(lease.conditions, kIrrevocable, &rest::Condition::type) !=
+         lease.conditions.end();
+}
+
 // The whole content of rdma.max for a lease that may run.
 void SetKernelLimits(Kernel kernel, const std::string& cgroup,
                      const std::vector<std::string>& devices, std::uint64_t contexts) {
@@ -51,6 +57,16 @@ void SetKernelLimits(Kernel kernel, const std::string& cgroup,
     // Where there is no controller the level of `contexts` says "shim"; nothing to do then.
     (void)kernel.cgroups.SetRdmaMax(cgroup, device, {.hca_handles = contexts, .hca_objects = {}});
   }
+}
+
+// Processes that stay after the lease may hold nothing. Where none is, no limits stay either: with
+// them the cgroup must not be removed by its owner (see LinuxLeaseCgroups::Remove).
+void SetLimitsWithoutLease(Kernel kernel, const std::string& cgroup,
+                           const std::vector<std::string>& devices) {
+  const auto pids = kernel.cgroups.Processes(cgroup);
+  const bool is_empty = pids && pids->empty();
+  const RdmaMax max = is_empty ? RdmaMax{} : RdmaMax{.hca_handles = 0, .hca_objects = 0};
+  for (const std::string& device : devices) (void)kernel.cgroups.SetRdmaMax(cgroup, device, max);
 }
 
 }  // namespace
@@ -124,48 +140,83 @@ Task<Result<CreatedLease>> LeaseService::Create(rest::LeaseRequest request) {
   record.metadata.labels = std::move(request.labels);
   record.spec = std::move(request.spec);
   RB_CO_TRY(record.grant, Admit(record.spec, parts_.node.Facts(), parts_.leases.Neighbours()));
-  RB_CO_TRY(std::string token, Prepare(&record));
+  auto token = Prepare(&record);
+  if (!token) {
+    if (record.policy) record.policy->Remove();
+    co_return tl::unexpected(token.error());
+  }
   const std::string id = record.id();
   parts_.leases.Insert(std::move(record));
 
+  // Pending until it is durable: no process may get what the disk could still refuse.
   auto made = co_await MakeKernelSide(id);
-  LeaseRecord* lease = parts_.leases.Find(id);
-  if (made) {
-    lease->phase = rest::Phase::kActive;
-    made = co_await parts_.persistence.Save();
-  }
+  if (made) made = co_await parts_.persistence.Save();
   if (!made) {
     co_await Abandon(id);
     co_return tl::unexpected(made.error());
   }
-  lease = parts_.leases.Find(id);
+  LeaseRecord* lease = parts_.leases.Find(id);  // nobody but Abandon() ends a pending lease
+  lease->phase = rest::Phase::kActive;
   AddEvent(*lease, "lease_created", "lease for tenant " + lease->spec.tenant);
-  CreatedLease created{.id = id, .token = std::move(token)};
+  changed_.NotifyAll();
+  CreatedLease created{.id = id, .token = std::move(*token)};
   co_return created;
 }
 
-// Undoes a creation that could not be finished: nobody has heard of the lease.
+// Undoes a creation that could not be finished: nobody holds anything of the lease.
 Task<void> LeaseService::Abandon(std::string id) {
-  LeaseRecord* lease = parts_.leases.Find(id);
-  if (lease == nullptr) co_return;
-  const std::string cgroup = lease->spec.workload.cgroup.empty() ? lease->cgroup : "";
+  const LeaseRecord* lease = parts_.leases.Find(id);
+  const std::string cgroup = lease->cgroup;
+  const bool is_own = lease->spec.workload.cgroup.empty();
+  const std::vector<std::string> devices = lease->grant.devices;
   if (lease->policy) lease->policy->Remove();
   parts_.leases.Erase(id);
-  if (!cgroup.empty()) co_await RemoveCgroup(cgroup);
+  changed_.NotifyAll();
+  co_await LeaveCgroup(cgroup, is_own, devices);
+  // Somebody else's write may have taken the lease to the disk meanwhile. A failure is no news.
+  (void)co_await parts_.persistence.Save();
+}
+
+Result<LeaseRecord*> LeaseService::FindChangeable(const std::string& id) {
+  LeaseRecord* lease = parts_.leases.Find(id);
+  if (lease == nullptr) return Fail(ErrorCode::kNotFound, "lease " + id);
+  if (!lease->accepts_processes()) {
+    return Fail(ErrorCode::kConflict,
+                "lease " + id + ": " + std::string(Name(lease->phase)) + ", not active",
+                "not_active");
+  }
+  return lease;
+}
+
+// Waits for the change before. A change built on one whose write fails would make that one true.
+Task<Result<void>> LeaseService::BeginChange(std::string id) {
+  while (true) {
+    RB_CO_TRY_VOID(FindChangeable(id));
+    if (changing_.insert(id).second) co_return Result<void>{};
+    co_await changed_.Wait();
+  }
+}
+
+void LeaseService::EndChange(const std::string& id) {
+  changing_.erase(id);
+  changed_.NotifyAll();
 }
 
 Task<Result<void>> LeaseService::Patch(std::string id, std::optional<std::uint64_t> revision,
                                        std::string patch) {
-  LeaseRecord* lease = parts_.leases.Find(id);
-  if (lease == nullptr) co_return Fail(ErrorCode::kNotFound, "lease " + id);
-  if (!lease->accepts_processes()) {
-    co_return Fail(ErrorCode::kConflict,
-                   "lease " + id + ": " + std::string(Name(lease->phase)) + ", not active",
-                   "not_active");
-  }
-  if (revision && *revision != lease->metadata.revision) {
+  RB_CO_TRY_VOID(co_await BeginChange(id));
+  auto changed = co_await ChangeSpec(id, revision, std::move(patch));
+  EndChange(id);
+  co_return changed;
+}
+
+Task<Result<void>> LeaseService::ChangeSpec(std::string id, std::optional<std::uint64_t> revision,
+                                            std::string patch) {
+  RB_CO_TRY(LeaseRecord * lease, FindChangeable(id));
+  const std::uint64_t revision_before = lease->metadata.revision;
+  if (revision && *revision != revision_before) {
     co_return Fail(ErrorCode::kStale, "lease " + id + ": revision is " +
-                                          std::to_string(lease->metadata.revision) + ", not " +
+                                          std::to_string(revision_before) + ", not " +
                                           std::to_string(*revision));
   }
   const rest::LeaseRequest before{.labels = lease->metadata.labels, .spec = lease->spec};
@@ -178,15 +229,12 @@ Task<Result<void>> LeaseService::Patch(std::string id, std::optional<std::uint64
   const std::uint64_t mine = lease->metadata.revision = parts_.leases.NextRevision();
 
   auto saved = co_await parts_.persistence.Save();
-  lease = parts_.leases.Find(id);
-  if (lease == nullptr || !lease->live())
-    co_return Fail(ErrorCode::kConflict, "lease " + id + ": ended");
+  lease = parts_.leases.Find(id);  // End() waits for this change, so the lease is live
   if (!saved) {
-    if (lease->metadata.revision == mine) {
-      lease->spec = before.spec;
-      lease->metadata.labels = before.labels;
-      lease->grant = grant_before;
-    }
+    lease->spec = before.spec;
+    lease->metadata.labels = before.labels;
+    lease->grant = grant_before;
+    if (lease->metadata.revision == mine) lease->metadata.revision = revision_before;
     co_return tl::unexpected(saved.error());
   }
   AddEvent(*lease, "lease_changed", "revision " + std::to_string(mine));
@@ -201,39 +249,71 @@ Task<Result<void>> LeaseService::Patch(std::string id, std::optional<std::uint64
 }
 
 Task<Result<void>> LeaseService::Renew(std::string id, std::uint64_t ttl_seconds) {
-  LeaseRecord* lease = parts_.leases.Find(id);
-  if (lease == nullptr) co_return Fail(ErrorCode::kNotFound, "lease " + id);
-  if (!lease->accepts_processes()) {
-    co_return Fail(ErrorCode::kConflict,
-                   "lease " + id + ": " + std::string(Name(lease->phase)) + ", not active",
-                   "not_active");
-  }
-  lease->expires_at = After(parts_.clock.Boot(), ttl_seconds);
-  lease->spec.ttl_seconds = ttl_seconds;
-  lease->metadata.revision = parts_.leases.NextRevision();
-  co_return co_await parts_.persistence.Save();
+  RB_CO_TRY_VOID(co_await BeginChange(id));
+  auto changed = co_await ChangeExpiry(id, ttl_seconds);
+  EndChange(id);
+  co_return changed;
+}
+
+Task<Result<void>> LeaseService::ChangeExpiry(std::string id, std::uint64_t ttl_seconds) {
+  RB_CO_TRY(LeaseRecord * lease, FindChangeable(id));
+  const BootTime expires_before =
+      std::exchange(lease->expires_at, After(parts_.clock.Boot(), ttl_seconds));
+  const std::uint64_t ttl_before = std::exchange(lease->spec.ttl_seconds, ttl_seconds);
+  const std::uint64_t revision_before = lease->metadata.revision;
+  const std::uint64_t mine = lease->metadata.revision = parts_.leases.NextRevision();
+  auto saved = co_await parts_.persistence.Save();
+  if (saved) co_return saved;
+  lease = parts_.leases.Find(id);
+  lease->expires_at = expires_before;
+  lease->spec.ttl_seconds = ttl_before;
+  if (lease->metadata.revision == mine) lease->metadata.revision = revision_before;
+  co_return saved;
 }
 
 Task<Result<void>> LeaseService::Revoke(std::string id, rest::RevokeRequest request) {
   LeaseRecord* lease = parts_.leases.Find(id);
+  while (lease != nullptr && lease->phase == rest::Phase::kPending) {
+    co_await changed_.Wait();
+    lease = parts_.leases.Find(id);
+  }
   if (lease == nullptr) co_return Fail(ErrorCode::kNotFound, "lease " + id);
   if (!lease->live()) co_return Result<void>{};
+
+  const std::chrono::milliseconds grace(static_cast<std::int64_t>(request.grace_ms));
+  const auto grace_end = std::chrono::steady_clock::now() + grace;
+  const auto earlier = grace_until_.find(id);
   if (!lease->ending) {
     lease->ending = true;
+    grace_until_[id] = grace_end;
     const rest::Phase phase =
         request.reason == "released" ? rest::Phase::kReleased : rest::Phase::kRevoked;
-    const std::chrono::milliseconds grace(static_cast<std::int64_t>(request.grace_ms));
     parts_.loop.Spawn(End(id, phase, grace));
+  } else if (earlier != grace_until_.end() && grace_end < earlier->second) {
+    earlier->second = grace_end;
+    parts_.loop.Spawn(NotifyAfter(grace));
   }
   if (request.grace_ms > 0) co_return Result<void>{};
 
   const auto deadline = std::chrono::steady_clock::now() + kRevokeWait;
+  parts_.loop.Spawn(NotifyAfter(kRevokeWait));
   while (std::chrono::steady_clock::now() < deadline) {
     lease = parts_.leases.Find(id);
-    if (lease == nullptr || !lease->live() || !lease->conditions.empty()) break;
-    co_await ended_.Wait();
+    if (lease == nullptr || !lease->live() || IsIrrevocable(*lease)) break;
+    co_await changed_.Wait();
   }
   co_return Result<void>{};
+}
+
+// Lets those who wait for changed_ until some time see that it has come.
+Task<void> LeaseService::NotifyAfter(std::chrono::milliseconds delay) {
+  co_await SleepFor(parts_.loop, delay);
+  changed_.NotifyAll();
+}
+
+Task<void> LeaseService::WaitForGrace(std::string id) {
+  while (std::chrono::steady_clock::now() < grace_until_[id]) co_await changed_.Wait();
+  grace_until_.erase(id);
 }
 
 // REQUIRES: lease->ending was set by the caller, so that there is one End per lease.
@@ -244,15 +324,18 @@ Task<void> LeaseService::End(std::string id, rest::Phase phase, std::chrono::mil
   if (grace.count() > 0) {
     (void)WritePolicy(lease, wire::PolicyState::kDraining);
     AddEvent(*lease, "lease_draining", "revoke in " + std::to_string(grace.count()) + " ms");
+    parts_.loop.Spawn(NotifyAfter(grace));
   }
   // A broken disk does not stop a revoke: a restart would at worst do it again.
   if (auto saved = co_await parts_.persistence.Save(); !saved) {
     RB_LOG_ERROR("checkpoint: {}", saved.error().message);
   }
-  if (grace.count() > 0) co_await SleepFor(parts_.loop, grace);
+  co_await WaitForGrace(id);
+  // A change that is being applied would raise the kernel's limits again after they are zero.
+  while (changing_.contains(id)) co_await changed_.Wait();
   co_await TakeBack(id);
   co_await CloseBooks(id, phase);
-  ended_.NotifyAll();
+  changed_.NotifyAll();
 }
 
 // Revokes until the kernel shows nothing of the lease any more.
@@ -265,20 +348,31 @@ Task<void> LeaseService::TakeBack(std::string id) {
                         .devices = parts_.node.DevicesOf(lease->grant.devices)};
     const RevokeReport report = co_await parts_.revoker.Revoke(std::move(target));
     lease = parts_.leases.Find(id);
-    if (report.files > 0 || report.killed || !report.clean) {
-      AddEvent(*lease, report.clean ? "objects_taken_back" : "revoke_incomplete", Describe(report));
-    }
+    NoteRevoke(lease, report);
     if (report.clean) break;
-    if (lease->conditions.empty()) {
-      lease->conditions.push_back({.type = "irrevocable",
-                                   .message = Describe(report),
-                                   .since = FormatTimestamp(parts_.clock.Wall())});
-      ended_.NotifyAll();
-    }
     co_await SleepFor(parts_.loop, kRetryRevoke);
     lease = parts_.leases.Find(id);
   }
   lease->conditions.clear();
+}
+
+// Events and conditions of one attempt. Attempts that end like the one before say nothing new.
+void LeaseService::NoteRevoke(LeaseRecord* lease, const RevokeReport& report) {
+  const std::string message = Describe(report);
+  if (report.clean) {
+    if (report.files > 0 || report.killed) AddEvent(*lease, "objects_taken_back", message);
+    return;
+  }
+  if (!IsIrrevocable(*lease)) {
+    lease->conditions.push_back({.type = std::string(kIrrevocable),
+                                 .message = {},
+                                 .since = FormatTimestamp(parts_.clock.Wall())});
+    changed_.NotifyAll();
+  }
+  const auto condition = std::ranges::find(lease->conditions, kIrrevocable, &rest::Condition::type);
+  if (condition->message == message) return;
+  condition->message = message;
+  AddEvent(*lease, "revoke_incomplete", message);
 }
 
 // The last counts, then everything of the lease goes but its record.
@@ -303,12 +397,28 @@ Task<void> LeaseService::CloseBooks(std::string id, rest::Phase phase) {
   lease->metadata.revision = parts_.leases.NextRevision();
   AddEvent(*lease, std::string(EventOf(phase)), "lease of tenant " + lease->spec.tenant + " ended");
 
-  const std::string cgroup = lease->spec.workload.cgroup.empty() ? lease->cgroup : "";
-  if (!cgroup.empty()) co_await RemoveCgroup(cgroup);
+  const std::string cgroup = lease->cgroup;
+  const bool is_own = lease->spec.workload.cgroup.empty();
+  const std::vector<std::string> devices = lease->grant.devices;
+  co_await LeaveCgroup(cgroup, is_own, devices);
   parts_.leases.ForgetOldest();
   if (auto saved = co_await parts_.persistence.Save(); !saved) {
     RB_LOG_ERROR("checkpoint: {}", saved.error().message);
   }
+}
+
+// A cgroup that is somebody else's stays.
+Task<void> LeaseService::LeaveCgroup(std::string path, bool is_own,
+                                     std::vector<std::string> devices) {
+  if (path.empty()) co_return;
+  if (is_own) {
+    co_await RemoveCgroup(path);
+    co_return;
+  }
+  auto leave = [kernel = parts_.kernel, path, devices] {
+    SetLimitsWithoutLease(kernel, path, devices);
+  };
+  co_await parts_.pool.Run(std::move(leave));
 }
 
 Task<void> LeaseService::RemoveCgroup(std::string path) {

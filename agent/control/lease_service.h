@@ -9,9 +9,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "agent/control/attachments.h"
 #include "agent/control/kernel.h"
@@ -52,23 +54,26 @@ class LeaseService {
     std::string page_directory;    // for policy pages, on tmpfs
   };
 
-  explicit LeaseService(Parts parts) : parts_(parts), ended_(parts.loop) {}
+  explicit LeaseService(Parts parts) : parts_(parts), changed_(parts.loop) {}
 
   // Errors: those of Admit(); kExhausted "leases_max"; the kernel's; the disk's (then nothing was
   // made).
   Task<Result<CreatedLease>> Create(rest::LeaseRequest request);
 
   // `patch` is an RFC 7386 merge patch; `revision` the one that the caller knows, if it must match.
-  // Errors: kNotFound, kStale, kConflict (ended or ending), those of AdmitChange().
+  // Changes of one lease follow each other: each builds on what is durable.
+  // Errors: kNotFound, kStale, kConflict (ended or ending), those of AdmitChange(); the disk's
+  // (then the lease is as before).
   Task<Result<void>> Patch(std::string id, std::optional<std::uint64_t> revision,
                            std::string patch);
 
-  // Ends at `ttl_seconds` from now. Errors: kNotFound, kConflict.
+  // Ends at `ttl_seconds` from now. Errors: kNotFound, kConflict; the disk's (as for Patch()).
   Task<Result<void>> Renew(std::string id, std::uint64_t ttl_seconds);
 
   // Starts to take the lease back. Without grace it returns when that is done, or after kRevokeWait
-  // with the lease still draining; with grace at once. Revoking an ended lease changes nothing.
-  // Errors: kNotFound.
+  // with the lease still draining; with grace at once. A second revoke can shorten the grace of the
+  // first. Revoking an ended lease changes nothing; one that is being made is revoked when it is
+  // whole. Errors: kNotFound.
   Task<Result<void>> Revoke(std::string id, rest::RevokeRequest request);
 
   // Ends leases whose time is over, and removes cgroups that could not be removed before. Call
@@ -82,16 +87,31 @@ class LeaseService {
   Result<std::string> Prepare(LeaseRecord* record);
   Task<Result<void>> MakeKernelSide(std::string id);
   Task<void> Abandon(std::string id);
+  Result<LeaseRecord*> FindChangeable(const std::string& id);
+  Task<Result<void>> BeginChange(std::string id);
+  void EndChange(const std::string& id);
+  Task<Result<void>> ChangeSpec(std::string id, std::optional<std::uint64_t> revision,
+                                std::string patch);
+  Task<Result<void>> ChangeExpiry(std::string id, std::uint64_t ttl_seconds);
   Task<void> End(std::string id, rest::Phase phase, std::chrono::milliseconds grace);
+  Task<void> WaitForGrace(std::string id);
+  Task<void> NotifyAfter(std::chrono::milliseconds delay);
   Task<void> TakeBack(std::string id);
+  void NoteRevoke(LeaseRecord* lease, const RevokeReport& report);
   Task<void> CloseBooks(std::string id, rest::Phase phase);
+  Task<void> LeaveCgroup(std::string path, bool is_own, std::vector<std::string> devices);
   Task<void> RemoveCgroup(std::string path);
   Task<void> RestoreLease(std::string id);
+  struct Adopted;
+  Result<void> TakeUp(LeaseRecord* lease, Adopted adopted);
   void AddEvent(const LeaseRecord& lease, std::string type, std::string message);
   Result<void> WritePolicy(LeaseRecord* lease, wire::PolicyState state);
 
   Parts parts_;
-  AsyncEvent ended_;
+  AsyncEvent changed_;              // a lease was made, ended or found irrevocable; a turn is over
+  std::set<std::string> changing_;  // leases with a Patch() or Renew() on its way
+  // Leases that are given time to end by themselves, and until when.
+  std::map<std::string, std::chrono::steady_clock::time_point> grace_until_;
   std::set<std::string> leftover_cgroups_;
 };
 

@@ -117,6 +117,7 @@ void KillAll(Kernel kernel, const RevokeTarget& target, std::string* detail) {
 }  // namespace
 
 Result<bool> HoldsNothing(Kernel kernel, const RevokeTarget& target) {
+  if (target.cgroup.empty()) return true;
   const auto pids = kernel.cgroups.Processes(target.cgroup);
   if (!pids) {
     if (pids.error().code == ErrorCode::kNotFound) return true;  // no cgroup, no processes
@@ -149,6 +150,9 @@ Task<bool> Revoker::WaitUntilGone(RevokeTarget target, std::chrono::milliseconds
 
 Task<RevokeReport> Revoker::Revoke(RevokeTarget target) {
   RevokeReport report;
+  // The empty path is the root of all cgroups: to stop and kill there would end the machine.
+  report.clean = target.cgroup.empty();
+  if (report.clean) co_return report;
   auto stop = [kernel = kernel_, target] { return StopAll(kernel, target); };
   Stopped stopped = co_await pool_.Run(std::move(stop));
   report.files = stopped.files.size();

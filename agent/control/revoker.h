@@ -31,7 +31,7 @@ struct RevokeDevice {
 
 struct RevokeTarget {
   std::string lease;
-  std::string cgroup;
+  std::string cgroup;  // empty: none was made, so no process can be in it
   std::vector<RevokeDevice> devices;
 };
 

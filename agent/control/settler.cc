@@ -56,8 +56,7 @@ void ApplyPlan(const SettlePlan& plan, LeaseRecord* lease) {
       continue;
     }
     const auto learnt = std::ranges::find(plan.open, note.slot, &SlotNote::slot);
-    if (learnt != plan.open.end()) note.context = learnt->context;
-    kept.push_back(std::move(note));
+    kept.push_back(learnt != plan.open.end() ? *learnt : std::move(note));
   }
   lease->slots = std::move(kept);
 }
@@ -75,6 +74,7 @@ Task<void> Settler::Settle(std::string id) {
   SettleView view = co_await pool_.Run(std::move(see));
 
   settling_.erase(id);
+  settled_.NotifyAll();
   lease = leases_.Find(id);
   if (lease == nullptr || !lease->counters) co_return;  // ended meanwhile
   for (const SlotNote& note : notes) {
@@ -84,6 +84,10 @@ Task<void> Settler::Settle(std::string id) {
     }
   }
   ApplyPlan(PlanSettle(notes, view), lease);
+}
+
+Task<void> Settler::WaitForOther(std::string id) {
+  while (settling_.contains(id)) co_await settled_.Wait();
 }
 
 void Settler::ReportDenials() {

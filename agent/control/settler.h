@@ -10,6 +10,7 @@
 #include "agent/control/node_view.h"
 #include "agent/lease/event_log.h"
 #include "agent/lease/lease_table.h"
+#include "common/runtime/async_event.h"
 #include "common/runtime/blocking_pool.h"
 #include "common/runtime/metrics.h"
 #include "common/runtime/task.h"
@@ -25,11 +26,15 @@ class Settler {
         node_(node),
         leases_(leases),
         events_(events),
-        denials_(denials) {}
+        denials_(denials),
+        settled_(pool.loop()) {}
 
   // Frees the slots whose files are gone. When the same lease is being settled already, returns at
   // once.
   Task<void> Settle(std::string lease);
+
+  // Returns when nobody is settling the lease.
+  Task<void> WaitForOther(std::string lease);
 
   // Turns refusals that processes counted since the last call into events and metrics. Cheap:
   // memory only.
@@ -47,6 +52,7 @@ class Settler {
   EventLog& events_;
   CounterFamily& denials_;
   std::set<std::string> settling_;
+  AsyncEvent settled_;
 };
 
 }  // namespace rb::agent
