@@ -171,6 +171,7 @@ Result<RequestFrame> TenantServer::ReadRequest(Connection* connection) {
 void TenantServer::NoteBadEnd(const Connection& connection, const Error& error) {
   if (error.code == ErrorCode::kNotFound) return;  // hanging up is no offence
   parts_.refusals.Increment({{"reason", error.reason}});
+  if (!refusals_.Admit(error.reason, connection.uid, std::chrono::steady_clock::now())) return;
   RB_LOG_WARN("tenant uid {}: {}; connection closed", connection.uid, error.message);
 }
 
@@ -190,7 +191,9 @@ Task<bool> TenantServer::Answer(Connection* connection, RequestFrame request) {
   if (!connection->peer) {
     auto peer = AttestPeer(connection->socket.get(), parts_.processes);
     if (!peer) {
-      RB_LOG_WARN("tenant uid {}: {}", connection->uid, peer.error().message);
+      if (refusals_.Admit(peer.error().reason, connection->uid, std::chrono::steady_clock::now())) {
+        RB_LOG_WARN("tenant uid {}: {}", connection->uid, peer.error().message);
+      }
       parts_.refusals.Increment({{"reason", peer.error().reason}});
       co_return false;
     }
@@ -233,8 +236,9 @@ Task<bool> TenantServer::AnswerHello(Connection* connection, HelloFrame frame) {
 
 Task<bool> TenantServer::AnswerOpen(Connection* connection, OpenFrame frame) {
   if (connection->lease.empty()) {
-    RB_LOG_WARN("tenant uid {}: OPEN before HELLO; connection closed", connection->uid);
-    parts_.refusals.Increment({{"reason", "bad_frame"}});
+    const Error early{
+        .code = ErrorCode::kInvalid, .message = "OPEN before HELLO", .reason = "bad_frame"};
+    NoteBadEnd(*connection, early);
     co_return false;
   }
   const auto start = std::chrono::steady_clock::now();
@@ -261,7 +265,8 @@ bool TenantServer::Refuse(Connection* connection, std::uint32_t sequence, const 
   parts_.refusals.Increment({{"reason", reason}});
   // A refused context is in the lease's page already and becomes its own event with used and
   // allowed.
-  if (reason != "limit_contexts") {
+  const auto held_back = refusals_.Admit(reason, connection->uid, std::chrono::steady_clock::now());
+  if (reason != "limit_contexts" && held_back) {
     rest::Event event;
     event.type = "refused";
     event.reason = reason;
@@ -269,6 +274,7 @@ bool TenantServer::Refuse(Connection* connection, std::uint32_t sequence, const 
     event.message = error.message;
     event.details = {{"pid", std::to_string(connection->peer->facts.pid)},
                      {"uid", std::to_string(connection->uid)}};
+    if (*held_back > 0) event.details["held_back"] = std::to_string(*held_back);
     parts_.events.Add(std::move(event));
   }
   const wire::ErrorReply reply = MakeErrorFrame(error, sequence);

@@ -4,7 +4,8 @@
 //   * a malformed frame closes the connection; so does a peer that asks again before it has read
 //     the answer (unread descriptors count against the agent);
 //   * a file that the peer never took goes back on the lease's books when the connection ends;
-//   * a refusal is an ERROR frame, an event and a metric; the connection goes on.
+//   * a refusal is an ERROR frame, an event and a metric; the connection goes on. Events of one
+//     reason and user are one a second, so that nobody fills the log: the metric counts them all.
 //
 // Runs on: loop.
 #pragma once
@@ -19,6 +20,7 @@
 
 #include "agent/control/attach.h"
 #include "agent/lease/event_log.h"
+#include "agent/lease/event_throttle.h"
 #include "agent/shims/frame_check.h"
 #include "common/bare/unique_fd.h"
 #include "common/runtime/fd_watch.h"
@@ -81,6 +83,7 @@ class TenantServer {
   std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
   std::map<uid_t, std::size_t> per_uid_;
   std::uint64_t next_key_ = 1;
+  EventThrottle refusals_;
 };
 
 }  // namespace rb::agent
