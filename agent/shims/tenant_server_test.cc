@@ -324,6 +324,18 @@ TEST_F(TenantServerTest, ARefusalNamesItsReasonAndTheConnectionGoesOn) {
   EXPECT_EQ(event.message.find("rbl_"), std::string::npos);  // a token is a secret
 }
 
+TEST_F(TenantServerTest, WhoIsRefusedAgainAndAgainDoesNotFillTheEventLog) {
+  Tenant tenant = Connect();
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(tenant.Hello("rbl_wrong").reason(), "bad_token");
+
+  // One a second: a slow machine may see a second one.
+  const std::vector<std::string> types = EventTypes();
+  const auto refused = std::ranges::count(types, "refused");
+  EXPECT_GE(refused, 1);
+  EXPECT_LT(refused, 25);
+  EXPECT_EQ(Refusals("bad_token"), 50);
+}
+
 TEST_F(TenantServerTest, WithoutALeaseThereIsNoDevice) {
   Tenant tenant = Connect();
 

@@ -49,7 +49,7 @@ std::string HexDump(std::span<const unsigned char> bytes) {
       std::snprintf(hex.data(), hex.size(), " %02x", byte);
       line += hex.data();
     }
-    std::array<char, 8> offset{};
+    std::array<char, 24> offset{};
     std::snprintf(offset.data(), offset.size(), "%04zx ", at);
     if (line != last) {
       text += offset.data() + line + "\n";
@@ -59,7 +59,7 @@ std::string HexDump(std::span<const unsigned char> bytes) {
     last = line;
   }
   if (text.ends_with("*\n")) {
-    std::array<char, 8> end{};
+    std::array<char, 24> end{};
     std::snprintf(end.data(), end.size(), "%04zx\n", bytes.size());
     text += end.data();
   }
