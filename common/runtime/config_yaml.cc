@@ -50,7 +50,7 @@ Result<ConfigRecord> ReadRecord(const std::string& path, const ConfigSection& se
   for (const auto& entry : node) {
     const std::string at = Where(path, entry.first.Mark());
     RB_TRY(std::string field, Scalar(entry.first, at, "a key"));
-    if (std::find(section.fields.begin(), section.fields.end(), field) == section.fields.end()) {
+    if (std::ranges::find(section.fields, field) == section.fields.end()) {
       std::string allowed;
       for (const std::string& one : section.fields) allowed += (allowed.empty() ? "" : ", ") + one;
       return FailAt(at, "unknown key " + section.name + "." + name + "." + field +

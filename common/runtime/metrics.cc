@@ -191,7 +191,7 @@ class MetricsRegistry::Impl {
 
   HistogramFamily& AddHistogram(std::string_view name, std::string_view help,
                                 std::vector<double> bounds) {
-    RB_CHECK(std::is_sorted(bounds.begin(), bounds.end()));
+    RB_CHECK(std::ranges::is_sorted(bounds));
     auto& family =
         prometheus::BuildHistogram().Name(Claim(name)).Help(std::string(help)).Register(registry_);
     return *histograms_.emplace_back(

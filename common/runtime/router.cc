@@ -23,17 +23,15 @@ std::vector<std::string> SplitPath(std::string_view path) {
 bool IsParam(std::string_view segment) { return segment.size() > 2 && segment.front() == '{'; }
 
 bool Matches(const std::vector<std::string>& pattern, const std::vector<std::string>& path) {
-  return std::equal(pattern.begin(), pattern.end(), path.begin(), path.end(),
-                    [](const std::string& want, const std::string& got) {
-                      return IsParam(want) ? !got.empty() : want == got;
-                    });
+  return std::ranges::equal(pattern, path, [](const std::string& want, const std::string& got) {
+    return IsParam(want) ? !got.empty() : want == got;
+  });
 }
 
 // Literal segments win over parameters, the leftmost difference decides.
 bool MoreSpecific(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-  return std::lexicographical_compare(
-      a.begin(), a.end(), b.begin(), b.end(),
-      [](const std::string& x, const std::string& y) { return !IsParam(x) && IsParam(y); });
+  return std::ranges::lexicographical_compare(
+      a, b, [](const std::string& x, const std::string& y) { return !IsParam(x) && IsParam(y); });
 }
 
 void SetParams(RouteMatch* match, const std::vector<std::string>& pattern,
