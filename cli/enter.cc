@@ -20,7 +20,7 @@ constexpr std::uint32_t kSequence = 1;
 
 Result<void> SetTimeouts(int socket) {
   const timeval timeout{.tv_sec = wire::kCallTimeoutMs / 1000,
-                        .tv_usec = (wire::kCallTimeoutMs % 1000) * 1000};
+                        .tv_usec = suseconds_t{wire::kCallTimeoutMs % 1000} * 1000};
   for (const int option : {SO_SNDTIMEO, SO_RCVTIMEO}) {
     if (::setsockopt(socket, SOL_SOCKET, option, &timeout, sizeof(timeout)) != 0) {
       return FailErrno("set timeout", errno);

@@ -87,14 +87,15 @@ Result<void> Prepare(const WorkloadPlan& plan, const std::string& token, pid_t p
   RB_TRY_VOID(ForbidNewPrivileges());
   RB_TRY_VOID(DieWithParent(parent));
   RB_TRY_VOID(CheckShim(plan.shim));
-  RB_TRY(const std::string lease_id, EnterLease(plan.agent_socket, token));
+  const auto entered = EnterLease(plan.agent_socket, token);
+  if (!entered) return tl::unexpected<Error>(entered.error());
   return {};
 }
 
 [[noreturn]] void RunChild(const WorkloadPlan& plan, const std::string& token, pid_t parent,
                            const sigset_t& signals, int report) {
   const auto prepared = Prepare(plan, token, parent);
-  ::sigprocmask(SIG_SETMASK, &signals, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &signals, nullptr);
   const Error failure = prepared ? Execute(plan) : prepared.error();
   const std::string packed = Pack(failure);
   // A pipe takes this much whole; when even that fails, the exit status says that it failed.
@@ -118,9 +119,8 @@ Result<void> LinuxWorkload::HoldSignals() {
   sigset_t held;
   ::sigemptyset(&held);
   for (const int signal : kSignals) ::sigaddset(&held, signal);
-  if (::sigprocmask(SIG_BLOCK, &held, &signals_before_) != 0) {
-    return FailErrno("block signals", errno);
-  }
+  const int failed = ::pthread_sigmask(SIG_BLOCK, &held, &signals_before_);
+  if (failed != 0) return FailErrno("block signals", failed);
   signals_.Reset(::signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_) return FailErrno("create signalfd", errno);
   return {};

@@ -104,7 +104,8 @@ Result<int> Main(std::span<const std::string> arguments) {
 }  // namespace
 }  // namespace rb::cli
 
-int main(int argc, char** argv) {
+// Only running out of memory throws this far, and ending is all there is to do then.
+int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape)
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const auto status = rb::cli::Main(arguments);
   if (status) return *status;

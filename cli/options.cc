@@ -11,15 +11,19 @@ namespace {
 
 constexpr const char* kVersion = "rdmactl 0.1.0";
 
-const std::map<std::string, Format> kFormats{
-    {"table", Format::kTable}, {"json", Format::kJson}, {"yaml", Format::kYaml}};
+std::map<std::string, Format> Formats() {
+  return {{"table", Format::kTable}, {"json", Format::kJson}, {"yaml", Format::kYaml}};
+}
 
-const std::map<std::string, Kind> kListKinds{
-    {"leases", Kind::kLeases},  {"lease", Kind::kLeases}, {"devices", Kind::kDevices},
-    {"device", Kind::kDevices}, {"node", Kind::kNode},    {"processes", Kind::kProcesses},
-    {"events", Kind::kEvents}};
-const std::map<std::string, Kind> kOneKinds{
-    {"lease", Kind::kLeases}, {"device", Kind::kDevices}, {"node", Kind::kNode}};
+std::map<std::string, Kind> ListKinds() {
+  return {{"leases", Kind::kLeases},  {"lease", Kind::kLeases}, {"devices", Kind::kDevices},
+          {"device", Kind::kDevices}, {"node", Kind::kNode},    {"processes", Kind::kProcesses},
+          {"events", Kind::kEvents}};
+}
+
+std::map<std::string, Kind> OneKinds() {
+  return {{"lease", Kind::kLeases}, {"device", Kind::kDevices}, {"node", Kind::kNode}};
+}
 
 // Everything a parse can fill in; `command` is set by the subcommand that was named.
 struct Parsed {
@@ -67,14 +71,14 @@ void AddGet(CLI::App* app, Parsed* parsed) {
   CLI::App* get = app->add_subcommand("get", "List leases, devices, node, processes or events");
   get->add_option("KIND", parsed->get.kind, "leases, devices, node, processes or events")
       ->required()
-      ->transform(CLI::CheckedTransformer(kListKinds).description(""));
+      ->transform(CLI::CheckedTransformer(ListKinds()).description(""));
   get->add_option("NAME", parsed->get.name, "Only this lease or device");
   get->final_callback([parsed] { parsed->options.command = parsed->get; });
 
   CLI::App* describe = app->add_subcommand("describe", "Everything about one lease or device");
   describe->add_option("KIND", parsed->get.kind, "lease, device or node")
       ->required()
-      ->transform(CLI::CheckedTransformer(kOneKinds).description(""));
+      ->transform(CLI::CheckedTransformer(OneKinds()).description(""));
   describe->add_option("NAME", parsed->get.name, "Its name");
   describe->final_callback([parsed] {
     parsed->get.detailed = true;
@@ -129,7 +133,11 @@ void AddLease(CLI::App* app, Parsed* parsed) {
 void AddRun(CLI::App* app, Parsed* parsed) {
   RunOptions& run = parsed->run;
   CLI::App* sub = app->add_subcommand("run", "Run a command under a lease that ends with it");
-  sub->footer("The command stands after --, as in: rdmactl run --qps 8 -- ib_write_bw -d rxe0");
+  sub->footer(
+      "The command stands after --, as in: rdmactl run --qps 8 -- ib_write_bw -d rxe0\n"
+      "The lease ends with the command. When rdmactl itself is killed with SIGKILL, the command "
+      "is\n"
+      "killed too and the lease ends with its --ttl (10 minutes unless given; renewed meanwhile).");
   AddTenantAndTtl(sub, &run.lease);
   AddLeaseFlags(sub, &run.lease);
   sub->add_option("--uid", run.uid, "Run as this user (default: who called sudo)");
@@ -151,7 +159,7 @@ void AddCommands(CLI::App* app, Parsed* parsed) {
   app->add_option("--node", parsed->options.admin_socket, "The agent's admin socket")
       ->capture_default_str();
   app->add_option("-o,--output", parsed->options.format, "table, json or yaml")
-      ->transform(CLI::CheckedTransformer(kFormats).description(""));
+      ->transform(CLI::CheckedTransformer(Formats()).description(""));
   AddGet(app, parsed);
   AddLease(app, parsed);
   AddRun(app, parsed);

@@ -69,7 +69,7 @@ Result<std::string> FindShim(const RunOptions& options, const Caller& caller) {
 std::string FindAgentSocket(const RunOptions& options, const std::string& admin_socket,
                             const Caller& caller) {
   if (!options.agent_socket.empty()) return options.agent_socket;
-  const std::string variable = Variable(caller, kSocketVariable);
+  std::string variable = Variable(caller, kSocketVariable);
   if (!variable.empty()) return variable;
   const std::size_t slash = admin_socket.rfind('/');
   return (slash == std::string::npos ? "." : admin_socket.substr(0, slash)) + kTenantSocket;

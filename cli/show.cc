@@ -18,6 +18,7 @@ std::string Seconds(std::uint64_t seconds) { return FormatDuration(std::chrono::
 
 std::string DeviceNames(const rest::Lease& lease) {
   std::vector<std::string> names;
+  names.reserve(lease.status.devices.size());
   for (const rest::LeasedDevice& device : lease.status.devices) names.push_back(device.name);
   return Join(names);
 }
@@ -30,7 +31,7 @@ std::string Labels(const rest::Labels& labels) {
 
 std::string Describe(const rest::Workload& workload) {
   if (!workload.cgroup.empty()) return "cgroup " + workload.cgroup;
-  const std::string uid = workload.uid ? "uid " + Number(*workload.uid) : "";
+  std::string uid = workload.uid ? "uid " + Number(*workload.uid) : "";
   if (!workload.token) return uid;
   return uid.empty() ? "token" : "token, " + uid;
 }
@@ -76,6 +77,7 @@ std::string PortTable(const std::vector<rest::Port>& ports) {
   Table table({"PORT", "STATE", "LINK", "RATE", "MTU", "NETDEV", "GIDS"});
   for (const rest::Port& port : ports) {
     std::vector<std::string> gids;
+    gids.reserve(port.gids.size());
     for (const rest::Gid& gid : port.gids) gids.push_back(Number(gid.index) + "=" + gid.gid);
     table.Add({Number(port.number), port.state, port.link_layer,
                FormatBitRate(port.rate_bits_per_second), Number(port.active_mtu_bytes), port.netdev,

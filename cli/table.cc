@@ -8,7 +8,7 @@
 namespace rb::cli {
 namespace {
 
-std::string Cell(std::string text) { return text.empty() ? "-" : EscapeLogText(text); }
+std::string Cell(const std::string& text) { return text.empty() ? "-" : EscapeLogText(text); }
 
 // Columns on a terminal, near enough: one for each code point.
 std::size_t Width(const std::string& text) {
@@ -31,7 +31,7 @@ void AppendRow(const std::vector<std::string>& cells, const std::vector<std::siz
 
 void Table::Add(std::vector<std::string> cells) {
   RB_CHECK(cells.size() == titles_.size());
-  for (std::string& cell : cells) cell = Cell(std::move(cell));
+  for (std::string& cell : cells) cell = Cell(cell);
   rows_.push_back(std::move(cells));
 }
 
