@@ -1,6 +1,6 @@
 # Bad input to everything that the agent listens on: each case ends with the right status or a closed
 # connection, nothing has changed, and the same agent goes on serving.
-#lab guests=1 time_s=240
+#lab guests=1 time_s=300
 
 TOOLS=$LAB_REPO/tests/lab/tools
 TENANT_SOCKET=$RB_RUN_DIR/tenant/agent.sock
@@ -29,15 +29,16 @@ check_unchanged() {  # check_unchanged AFTER-WHAT
   check "after $1 the same agent answers" agent_answers
 }
 
-check_crowd() {  # 1000 idle connections of one user
-  local many=(python3 "$TOOLS/idle_connections.py" "$TENANT_SOCKET")
-  check "with 1000 idle connections the admin API answers" \
-    "${many[@]}" 1000 -- curl -sf --max-time 5 --unix-socket "$RB_ADMIN" http://agent/v1/leases
-  check "and so does the tenant socket, to another user" \
-    "${many[@]}" 1000 -- setpriv --reuid 1001 --regid 1001 --clear-groups "${many[@]}" 1 -- true
-  check "one user may have 1024 connections" "${many[@]}" 1024 -- true
-  check_not "and not one more" "${many[@]}" 1025 -- true
-  check_match "the refusal is counted" "$(metric 'rdma_agent_refusals_total{reason="connections"}')" '^[1-9]'
+check_crowd() {  # as many idle connections as one user may have
+  local many="$TOOLS/idle_connections.py $TENANT_SOCKET" crowd
+  local api="curl -sf -o /dev/null --max-time 10 --unix-socket $RB_ADMIN http://agent/v1/leases"
+  local other="setpriv --reuid 1001 --regid 1001 --clear-groups $many 1 -- true"
+  # shellcheck disable=SC2086  # commands with their arguments
+  crowd=$($many 1024 -- sh -c "$api && echo admin; $other && echo other; $many 1 -- true || true")
+  check_match "with 1024 idle connections of one user the admin API answers" "$crowd" '^admin$'
+  check_match "another user is served" "$crowd" '^other$'
+  check_match "one more of the same user is not" "$crowd" '^connection 1 of 1 was closed$'
+  check_match "which is counted" "$(metric 'rdma_agent_refusals_total{reason="connections"}')" '^[1-9]'
 }
 
 scenario() {
@@ -57,8 +58,6 @@ scenario() {
   run_cases as_uid 1001 python3 "$TOOLS/bad_frames.py" "$TENANT_SOCKET" --device rxe0 \
     --foreign-device rxe1 --foreign-token "$bob_token"
   check_unchanged "a lease holder's bad frames"
-  run_cases as_uid 1003 python3 "$TOOLS/bad_frames.py" "$TENANT_SOCKET" --foreign-token "$bob_token"
-  check_unchanged "a stranger's bad frames"
   check_not "a tenant cannot send a request at all" as_uid 1001 \
     curl -sf --max-time 5 --unix-socket "$RB_ADMIN" http://agent/v1/leases
   check_crowd
