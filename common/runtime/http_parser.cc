@@ -15,8 +15,8 @@ namespace http = boost::beast::http;
 
 std::string LowerCase(std::string_view text) {
   std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return lower;
 }
 
@@ -151,10 +151,12 @@ HttpRequest HttpRequestParser::Take() {
 }
 
 struct HttpResponseParser::State {
+  using Parser = http::response_parser<http::string_body>;
+
   State(std::size_t limit, bool no_body) : bytes_max(limit), head_only(no_body) { Restart(); }
 
   void Restart() {
-    parser.emplace();
+    parser = std::make_unique<Parser>();
     parser->eager(true);
     parser->skip(head_only);
     parser->body_limit(bytes_max);
@@ -164,7 +166,7 @@ struct HttpResponseParser::State {
 
   std::size_t bytes_max;
   bool head_only;
-  std::optional<http::response_parser<http::string_body>> parser;
+  std::unique_ptr<Parser> parser;  // never null: a parser reads one message and cannot be reset
 };
 
 HttpResponseParser::HttpResponseParser(std::size_t bytes_max, bool head_only)
