@@ -40,11 +40,13 @@ std::vector<SlotNote> NotesOf(const wire::CountersPage& page, const Grant& grant
   std::vector<SlotNote> notes;
   for (std::uint32_t i = 0; i < wire::kSlotsMax; ++i) {
     const wire::CounterSlot& slot = page.slots[i];
-    if (slot.state == static_cast<std::uint32_t>(wire::SlotState::kFree)) continue;
-    if (slot.device_index >= grant.devices.size()) continue;
+    if (wire::Load(slot.state) == static_cast<std::uint32_t>(wire::SlotState::kFree)) continue;
+    // Read once: the tenant may change it between the check and the use.
+    const std::uint32_t device = wire::Load(slot.device_index);
+    if (device >= grant.devices.size()) continue;
     notes.push_back({.slot = i,
-                     .device = grant.devices[slot.device_index],
-                     .opener = static_cast<pid_t>(slot.opener_pid),
+                     .device = grant.devices[device],
+                     .opener = static_cast<pid_t>(wire::Load(slot.opener_pid)),
                      .restored = true});
   }
   return notes;
