@@ -3,7 +3,9 @@
 //   SO_PEERCRED -> pidfd -> /proc facts -> "still the same process, still alive?"
 //
 // The pidfd is taken before the facts are read and checked after: a pid that was reused in between
-// cannot inherit the identity. Which lease the process belongs to is the lease table's business.
+// cannot inherit the identity. Where the kernel has SO_PEERPIDFD it is that of the process that
+// connected; elsewhere a pid reused since then is told by its user, and within one user by nothing.
+// Which lease the process belongs to is the lease table's business.
 //
 // Threading: stateless. Source: socket(7), pidfd_open(2).
 #pragma once
@@ -26,6 +28,9 @@ struct Attested {
 // Errors: kDenied with reason "foreign_pid_namespace", the peer has no pid here;
 //         kNotFound with reason "peer_gone", it exited or its pid was reused meanwhile.
 Result<Attested> AttestPeer(int socket, const ProcessTable& processes);
+
+// True when the process behind the pidfd is no more.
+bool HasExited(int pidfd);
 
 // The same question again later: alive, same process, same cgroup? Returns the facts as they are
 // now.

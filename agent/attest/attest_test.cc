@@ -55,6 +55,15 @@ TEST_F(AttestTest, APeerWithoutFactsIsGone) {
   EXPECT_EQ(peer.error().reason, "peer_gone");
 }
 
+TEST_F(AttestTest, AnotherUsersProcessWithThePeersPidIsNotThePeer) {
+  processes_.next.effective_uid = ::getuid() + 1;
+
+  auto peer = AttestPeer(near_.get(), processes_);
+
+  ASSERT_FALSE(peer);
+  EXPECT_EQ(peer.error().reason, "peer_gone");
+}
+
 TEST_F(AttestTest, SomethingThatIsNoUnixSocketIsAnError) {
   const UniqueFd file(::dup(0));
 

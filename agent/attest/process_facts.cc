@@ -62,6 +62,24 @@ Result<std::uint64_t> ParseStartTime(std::string_view text) {
   return Fail(ErrorCode::kCorrupt, "stat: no start time");
 }
 
+Result<uid_t> ParseEffectiveUid(std::string_view text) {
+  static constexpr std::string_view kKey = "Uid:\t";
+  while (!text.empty()) {
+    std::string_view line = NextLine(&text);
+    if (!line.starts_with(kKey)) continue;
+    line.remove_prefix(kKey.size());
+    const std::size_t real_end = line.find('\t');  // the real uid comes first
+    if (real_end == std::string_view::npos) break;
+    line.remove_prefix(real_end + 1);
+    line = line.substr(0, line.find('\t'));
+    uid_t uid = 0;
+    const auto [at, error] = std::from_chars(line.data(), line.data() + line.size(), uid);
+    if (error != std::errc{} || at != line.data() + line.size()) break;
+    return uid;
+  }
+  return Fail(ErrorCode::kCorrupt, "status: no effective uid");
+}
+
 Result<ProcessFacts> ProcFs::Read(pid_t pid) const {
   const std::string base = root_ + "/" + std::to_string(pid);
   // One directory descriptor: all files below it are of one process, even if the pid is reused.
@@ -69,6 +87,7 @@ Result<ProcessFacts> ProcFs::Read(pid_t pid) const {
   RB_TRY(const std::string cgroup_text, ReadSmallFileAt(directory.get(), "cgroup"));
   RB_TRY(const std::string stat_text, ReadSmallFileAt(directory.get(), "stat"));
   RB_TRY(const std::string command, ReadSmallFileAt(directory.get(), "comm"));
+  RB_TRY(const std::string status_text, ReadSmallFileAt(directory.get(), "status"));
 
   struct stat owner{};
   if (::fstat(directory.get(), &owner) != 0) return FailErrno("stat " + base, errno);
@@ -78,6 +97,7 @@ Result<ProcessFacts> ProcFs::Read(pid_t pid) const {
   facts.uid = owner.st_uid;
   RB_TRY(facts.start_time_ticks, ParseStartTime(stat_text));
   RB_TRY(facts.cgroup, ParseCgroup(cgroup_text));
+  RB_TRY(facts.effective_uid, ParseEffectiveUid(status_text));
   facts.command = std::string(WithoutNewline(command));
   return facts;
 }

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,8 @@ struct ProcessFacts {
   std::uint64_t start_time_ticks = 0;
   std::string cgroup;   // path below the cgroup2 mount: "/rdma-broker/lease-1"
   std::string command;  // comm: at most 15 bytes, chosen by the process
+  // The effective uid, whether it may be dumped or not; absent when unknown.
+  std::optional<uid_t> effective_uid = {};
   bool operator==(const ProcessFacts&) const = default;
 };
 
@@ -36,6 +39,10 @@ Result<std::string> ParseCgroup(std::string_view text);
 
 // Field 22 of /proc/PID/stat. The command (field 2) may hold spaces and parentheses.
 Result<std::uint64_t> ParseStartTime(std::string_view text);
+
+// The second number of the line "Uid:" of /proc/PID/status. The name, which the process chooses,
+// comes before it, but the kernel escapes line breaks there.
+Result<uid_t> ParseEffectiveUid(std::string_view text);
 
 // Port: the process table. The real one is ProcFs; tests use a fake.
 class ProcessTable {

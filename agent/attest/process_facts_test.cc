@@ -46,6 +46,20 @@ TEST(ParseStartTimeTest, RefusesAShortOrBrokenLine) {
   EXPECT_FALSE(ParseStartTime("1 (a) S 1 77 77 0 -1 4194304 100 0 0 0 1 2 3 4 20 0 1 0 x 1"));
 }
 
+TEST(ParseEffectiveUidTest, IsTheSecondNumber) {
+  const auto uid =
+      ParseEffectiveUid("Name:\tjob\nPid:\t7\nUid:\t1000\t1001\t1002\t1003\nGid:\t5\n");
+
+  ASSERT_TRUE(uid) << uid.error().message;
+  EXPECT_EQ(*uid, 1001U);
+}
+
+TEST(ParseEffectiveUidTest, RefusesABrokenText) {
+  EXPECT_FALSE(ParseEffectiveUid(""));
+  EXPECT_FALSE(ParseEffectiveUid("Uid:\t1000\n"));
+  EXPECT_FALSE(ParseEffectiveUid("Uid:\t1000\tx\t1\t1\n"));
+}
+
 TEST(ProcFsTest, ReadsThisProcess) {
   const ProcFs proc;
 
@@ -57,6 +71,7 @@ TEST(ProcFsTest, ReadsThisProcess) {
     return;
   }
   EXPECT_EQ(facts->uid, ::geteuid());
+  EXPECT_EQ(facts->effective_uid, ::geteuid());
   EXPECT_GT(facts->start_time_ticks, 0U);
   EXPECT_TRUE(facts->cgroup.starts_with('/'));
 }
