@@ -12,6 +12,11 @@ namespace rb::agent {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll{10};
+// A hostile tenant can have a million descriptors in each of thousands of processes. Looking at all
+// of them would put the kill off for hours, and taking them would leave the agent without
+// descriptors: what is beyond these goes with its processes.
+constexpr std::chrono::seconds kLookTime{1};
+constexpr std::size_t kTakenFilesMax = 256;
 
 struct TakenFile {
   UniqueFd fd;
@@ -57,10 +62,22 @@ std::vector<TakenFile> TakeFiles(Kernel kernel, const RevokeTarget& target, std:
   std::vector<TakenFile> taken;
   const auto pids = kernel.cgroups.Processes(target.cgroup);
   if (!pids) return taken;
+  const auto deadline = std::chrono::steady_clock::now() + kLookTime;
   for (const pid_t pid : *pids) {
+    if (std::chrono::steady_clock::now() >= deadline) {
+      Note(detail, Error{.code = ErrorCode::kTimeout,
+                         .message = "too many descriptors to look at: not all were emptied"});
+      break;
+    }
     const auto files = kernel.files.Find(pid, NumbersOf(target));
     if (!files) continue;  // exited: its files went with it
     for (const OpenFile& file : *files) {
+      if (taken.size() >= kTakenFilesMax) {
+        Note(detail, Error{.code = ErrorCode::kExhausted,
+                           .message = "more than " + std::to_string(kTakenFilesMax) +
+                                      " descriptors: the others were not emptied"});
+        return taken;
+      }
       auto fd = kernel.files.Take(pid, file);
       if (fd) {
         taken.push_back({.fd = std::move(*fd), .driver_id = DriverOf(target, file.device)});
@@ -130,7 +147,9 @@ Result<bool> HoldsNothing(Kernel kernel, const RevokeTarget& target) {
       if (charged != current->end() && charged->second.hca_handles != 0) return false;
     }
   }
+  const auto deadline = std::chrono::steady_clock::now() + kLookTime;
   for (const pid_t pid : *pids) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;  // nobody knows: kill
     const auto files = kernel.files.Find(pid, NumbersOf(target));
     if (files && !files->empty()) return false;
   }

@@ -69,7 +69,8 @@ class Revoker {
 };
 
 // True when the kernel charges no context to the cgroup and no process in it has a device file
-// open. Blocks. Errors: the cgroup or process table cannot be read.
+// open; false when that takes too long to find out. Blocks. Errors: the cgroup or process table
+// cannot be read.
 Result<bool> HoldsNothing(Kernel kernel, const RevokeTarget& target);
 
 }  // namespace rb::agent

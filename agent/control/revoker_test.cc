@@ -102,6 +102,17 @@ TEST_F(RevokerTest, AFileThatCannotBeTakenIsSaidAndItsHolderKilled) {
   EXPECT_FALSE(kernel_.processes.Has(kPid));
 }
 
+TEST_F(RevokerTest, ATenantWithVeryManyDescriptorsDoesNotUseUpOurs) {
+  for (int fd = 0; fd < 1000; ++fd) kernel_.processes.OpenFileOf(kPid, {.fd = fd, .device = kRxe0});
+
+  const RevokeReport report = Revoke();
+
+  EXPECT_EQ(report.files, 256U);
+  EXPECT_THAT(report.detail, HasSubstr("more than 256 descriptors"));
+  EXPECT_TRUE(report.killed);
+  EXPECT_TRUE(report.clean);
+}
+
 TEST_F(RevokerTest, AContextThatNoProcessShowsIsTakenByKilling) {
   // Its file is parked in a socket's queue: only the kernel's charge tells.
   kernel_.cgroups.Charge("/rdma-broker/lease-1", "rxe0", 1);
