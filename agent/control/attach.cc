@@ -68,10 +68,21 @@ Task<Result<std::string>> Attach::Enter(const Attested& peer, std::string token)
 Task<Result<std::string>> Attach::MoveInto(const Attested& peer, std::string id) {
   const LeaseRecord* lease = leases_.Find(id);
   if (leases_.FindByCgroup(peer.facts.cgroup) == lease) co_return id;
-  auto move = [&cgroups = kernel_.cgroups, path = lease->cgroup, pid = peer.facts.pid] {
+  // A second move that was admitted before the first one ended would carry the process, and what it
+  // opened meanwhile, out of the first lease's cgroup, where its revoke looks for it.
+  const pid_t pid = peer.facts.pid;
+  const auto [other, is_only] = moving_.emplace(pid, id);
+  if (!is_only && other->second != id) {
+    co_return Fail(ErrorCode::kDenied, "process is being moved by another request", "other_lease");
+  }
+  auto move = [&cgroups = kernel_.cgroups, path = lease->cgroup, pid,
+               pidfd = peer.pidfd.get()]() -> Result<void> {
+    // It may have waited for a thread: the pid of a process that is gone can be anybody's by now.
+    if (HasExited(pidfd)) return Fail(ErrorCode::kNotFound, "peer: exited", "peer_gone");
     return cgroups.Enter(path, pid);
   };
   auto moved = co_await pool_.Run(std::move(move));
+  moving_.erase(pid);
   if (!moved) co_return tl::unexpected(moved.error());
   // The pid could have been another process by then: only the one that asked may be told so.
   const auto now = Reattest(peer, kernel_.processes);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "agent/attest/attest.h"
@@ -67,6 +68,7 @@ class Attach {
   LeaseTable& leases_;
   Attachments& attachments_;
   Settler& settler_;
+  std::map<pid_t, std::string> moving_;  // processes on their way into a lease's cgroup
 };
 
 }  // namespace rb::agent

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
@@ -92,6 +93,35 @@ TEST_F(AttachTest, HelloWithATokenMovesAndAttaches) {
   ASSERT_TRUE(hello) << hello.error().message;
   EXPECT_EQ(CgroupOf(kPid), "/rdma-broker/" + lease.id);
   EXPECT_EQ(agent_.attachments.CountOf(lease.id), 1U);
+}
+
+TEST_F(AttachTest, OfTwoLeasesAtOnceOnlyOneGetsTheProcess) {
+  const CreatedLease red = Create(test::TokenRequest("red"));
+  const CreatedLease blue = Create(test::TokenRequest("blue"));
+  const Attested peer = Peer();
+  Result<std::string> first = Fail(ErrorCode::kInternal, "not called");
+  Result<std::string> second = Fail(ErrorCode::kInternal, "not called");
+  agent_.loop.Spawn(Keep(agent_.attach.Enter(peer, red.token), &first));
+  agent_.loop.Spawn(Keep(agent_.attach.Enter(peer, blue.token), &second));
+
+  const bool done =
+      agent_.RunUntil([&] { return first && !second && second.error().reason == "other_lease"; });
+
+  EXPECT_TRUE(done);
+  EXPECT_EQ(CgroupOf(kPid), "/rdma-broker/" + red.id);
+}
+
+TEST_F(AttachTest, AProcessThatExitedIsNotMovedByItsPid) {
+  const CreatedLease lease = Create(test::TokenRequest());
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  Attested peer = Peer();
+  peer.pidfd = OpenPidfd(child).value();
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+
+  EXPECT_EQ(Enter(peer, lease.token).error().reason, "peer_gone");
+
+  EXPECT_EQ(CgroupOf(kPid), "/user.slice");
 }
 
 TEST_F(AttachTest, AWrongTokenIsRefused) {
