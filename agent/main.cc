@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,10 +88,11 @@ void RaiseDescriptorLimit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// What the last agent left, or nothing. A damaged file is set aside: leases that it held are
+using LoadedCheckpoint = Result<std::optional<rest::Checkpoint>>;
+
+// What the last agent left, or nothing. A damaged file was set aside: leases that it held are
 // unknown now, and their processes keep running until somebody looks.
-rest::Checkpoint LoadState(const Config& config, EventLog* events) {
-  auto loaded = LoadCheckpoint(config.checkpoint_path());
+rest::Checkpoint StateOf(const LoadedCheckpoint& loaded, EventLog* events) {
   if (loaded) return loaded->value_or(rest::Checkpoint{});
   rest::Event event;
   event.type = "checkpoint_lost";
@@ -250,10 +252,11 @@ struct Servers {
 };
 
 // Live leases first, so that nobody is told "no lease" who has one.
-void Start(const Config& config, const HostFacts& host, Core* core, Servers* servers) {
+void Start(const Config& config, const HostFacts& host, const LoadedCheckpoint& loaded, Core* core,
+           Servers* servers) {
   servers->monitor.Start();
   core->loop.RunUntil(core->hotplug.Start());
-  const rest::Checkpoint saved = LoadState(config, &core->events);
+  const rest::Checkpoint saved = StateOf(loaded, &core->events);
   core->events.SkipTo(saved.next_event);
   core->leases.FromCheckpoint(saved);
   core->loop.RunUntil(core->service.Restore(saved.boot_id == host.boot_id));
@@ -266,10 +269,18 @@ void Start(const Config& config, const HostFacts& host, Core* core, Servers* ser
               config.metrics_address, config.metrics_port);
 }
 
-void Stop(Core* core, Servers* servers) {
+Task<void> SaveLast(Persistence* persistence, Result<void>* saved) {
+  *saved = co_await persistence->Save();
+}
+
+// The last checkpoint waits for one that a thread is writing: both use the same temporary file.
+Result<void> Stop(Core* core, Servers* servers) {
   servers->tenants.Stop();
   core->loop.RunUntil(servers->admin.Stop());
   core->loop.RunUntil(servers->monitor.Stop());
+  Result<void> saved;
+  core->loop.RunUntil(SaveLast(&core->persistence, &saved));
+  return saved;
 }
 
 Result<void> Run(const Config& config) {
@@ -280,10 +291,15 @@ Result<void> Run(const Config& config) {
   RB_TRY(const bool has_rdma_controller, ports.cgroups.Prepare());
   RB_TRY(const auto hotplug_events, rdma::ListenForInventoryEvents());
   RB_TRY(Listeners listeners, Listen(config));
+  const LoadedCheckpoint loaded = LoadCheckpoint(config.checkpoint_path());
+  // The file is there and cannot be read: to go on would replace it with an empty one.
+  if (!loaded && loaded.error().code != ErrorCode::kCorrupt) {
+    return tl::unexpected(loaded.error());
+  }
 
   Core core(config, host, ports, *hotplug_events, has_rdma_controller);
   Servers servers(core, ports, host, std::move(listeners));
-  Start(config, host, &core, &servers);
+  Start(config, host, loaded, &core, &servers);
 
   PeriodicTimer denial_timer(core.loop);
   PeriodicTimer settle_timer(core.loop);
@@ -297,8 +313,7 @@ Result<void> Run(const Config& config) {
 
   const int signal = core.loop.RunUntilSignalled();
   RB_LOG_INFO("signal {}: stopping; leases and their traffic go on", signal);
-  Stop(&core, &servers);
-  return SaveCheckpoint(config.checkpoint_path(), core.Snapshot(host));
+  return Stop(&core, &servers);
 }
 
 // Prints and stops when that was asked (--help, --print-config).
