@@ -1,6 +1,7 @@
 #include "agent/control/settler.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,14 +15,20 @@ struct Look {
   std::vector<RevokeDevice> devices;
 };
 
-void AddContexts(Kernel kernel, const std::string& device, SettleView* view) {
+// False when the kernel did not say.
+bool AddContexts(Kernel kernel, const std::string& device, SettleView* view) {
   const auto rows = kernel.resources.Contexts(device);
-  if (!rows) return;  // unplugged: then it has no contexts
+  if (!rows) {
+    // Unplugged: it has no contexts. A kernel that lists none never taught us one either.
+    return rows.error().code == ErrorCode::kNotFound ||
+           rows.error().code == ErrorCode::kUnsupported;
+  }
   for (const rdma::ContextRow& row : *rows) {
     KernelContext context{.device = device, .number = row.ctxn, .creator = {}};
     if (row.creator.pid) context.creator = *row.creator.pid;
     view->contexts.push_back(std::move(context));
   }
+  return true;
 }
 
 void AddHeldDevices(Kernel kernel, const Look& look, SettleView* view) {
@@ -38,13 +45,18 @@ void AddHeldDevices(Kernel kernel, const Look& look, SettleView* view) {
   }
 }
 
-SettleView LookAtKernel(Kernel kernel, const Look& look) {
+// Nothing when a look failed: what was not seen would be taken for gone, and given back while the
+// process still holds it. The next look comes soon.
+std::optional<SettleView> LookAtKernel(Kernel kernel, const Look& look) {
   SettleView view;
   const auto pids = kernel.cgroups.Processes(look.cgroup);
+  if (!pids && pids.error().code != ErrorCode::kNotFound) return std::nullopt;
   if (pids) view.alive.insert(pids->begin(), pids->end());
   AddHeldDevices(kernel, look, &view);
   // Contexts last: one that appears between the two looks is seen, not taken for gone.
-  for (const RevokeDevice& device : look.devices) AddContexts(kernel, device.name, &view);
+  for (const RevokeDevice& device : look.devices) {
+    if (!AddContexts(kernel, device.name, &view)) return std::nullopt;
+  }
   return view;
 }
 
@@ -71,19 +83,19 @@ Task<void> Settler::Settle(std::string id) {
   const std::vector<SlotNote> notes = lease->slots;
   const Look look{.cgroup = lease->cgroup, .devices = node_.DevicesOf(lease->grant.devices)};
   auto see = [kernel = kernel_, look] { return LookAtKernel(kernel, look); };
-  SettleView view = co_await pool_.Run(std::move(see));
+  std::optional<SettleView> view = co_await pool_.Run(std::move(see));
 
   settling_.erase(id);
   settled_.NotifyAll();
   lease = leases_.Find(id);
-  if (lease == nullptr || !lease->counters) co_return;  // ended meanwhile
+  if (lease == nullptr || !lease->counters || !view) co_return;  // ended meanwhile, or not seen
   for (const SlotNote& note : notes) {
     const auto state = wire::LoadAcquire(lease->counters->page()->slots[note.slot].state);
     if (state == static_cast<std::uint32_t>(wire::SlotState::kClosed)) {
-      view.closed_slots.insert(note.slot);
+      view->closed_slots.insert(note.slot);
     }
   }
-  ApplyPlan(PlanSettle(notes, view), lease);
+  ApplyPlan(PlanSettle(notes, *view), lease);
 }
 
 Task<void> Settler::WaitForOther(std::string id) {
