@@ -23,6 +23,8 @@ struct QpExState {
   Passage passage;
 };
 
+// Null for a queue whose file was closed, or given up at the process's end (FdTable::Abandon) while
+// another thread still posts. Such a request goes nowhere, and wr_complete says EBADF.
 QpExState* StateOf(const ibv_qp_ex* qp) {
   const File* file = Self().table.Find(qp->qp_base.context->cmd_fd);
   if (file == nullptr) return nullptr;
@@ -66,6 +68,7 @@ int Complete(ibv_qp_ex* qp) {
 void AtomicCompareSwap(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote,
                        std::uint64_t compare, std::uint64_t swap) {
   QpExState* state = StateOf(qp);
+  if (state == nullptr) return;
   Begin(state, wire::Op::kAtomic, kAtomicBytes);
   state->has_payload = false;  // its scatter entry is where the answer goes
   state->provider.wr_atomic_cmp_swp(qp, rkey, remote, compare, swap);
@@ -73,6 +76,7 @@ void AtomicCompareSwap(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote,
 
 void AtomicFetchAdd(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote, std::uint64_t add) {
   QpExState* state = StateOf(qp);
+  if (state == nullptr) return;
   Begin(state, wire::Op::kAtomic, kAtomicBytes);
   state->has_payload = false;
   state->provider.wr_atomic_fetch_add(qp, rkey, remote, add);
@@ -80,6 +84,7 @@ void AtomicFetchAdd(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote, std
 
 void AtomicWrite(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote, const void* value) {
   QpExState* state = StateOf(qp);
+  if (state == nullptr) return;
   Begin(state, wire::Op::kWrite, kAtomicBytes);
   state->has_payload = false;
   state->provider.wr_atomic_write(qp, rkey, remote, value);
@@ -87,78 +92,91 @@ void AtomicWrite(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote, const 
 
 void BindMw(ibv_qp_ex* qp, ibv_mw* window, std::uint32_t rkey, const ibv_mw_bind_info* info) {
   QpExState* state = StateOf(qp);
+  if (state == nullptr) return;
   state->has_payload = false;
   state->provider.wr_bind_mw(qp, window, rkey, info);
 }
 
 void LocalInvalidate(ibv_qp_ex* qp, std::uint32_t rkey) {
   QpExState* state = StateOf(qp);
+  if (state == nullptr) return;
   state->has_payload = false;
   state->provider.wr_local_inv(qp, rkey);
 }
 
 void RdmaRead(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote) {
   QpExState* state = StateOf(qp);
+  if (state == nullptr) return;
   Begin(state, wire::Op::kRead);
   state->provider.wr_rdma_read(qp, rkey, remote);
 }
 
 void RdmaWrite(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote) {
   QpExState* state = StateOf(qp);
+  if (state == nullptr) return;
   Begin(state, wire::Op::kWrite);
   state->provider.wr_rdma_write(qp, rkey, remote);
 }
 
 void RdmaWriteImm(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote, __be32 imm) {
   QpExState* state = StateOf(qp);
+  if (state == nullptr) return;
   Begin(state, wire::Op::kWrite);
   state->provider.wr_rdma_write_imm(qp, rkey, remote, imm);
 }
 
 void Send(ibv_qp_ex* qp) {
   QpExState* state = StateOf(qp);
+  if (state == nullptr) return;
   Begin(state, wire::Op::kSend);
   state->provider.wr_send(qp);
 }
 
 void SendImm(ibv_qp_ex* qp, __be32 imm) {
   QpExState* state = StateOf(qp);
+  if (state == nullptr) return;
   Begin(state, wire::Op::kSend);
   state->provider.wr_send_imm(qp, imm);
 }
 
 void SendInvalidate(ibv_qp_ex* qp, std::uint32_t rkey) {
   QpExState* state = StateOf(qp);
+  if (state == nullptr) return;
   Begin(state, wire::Op::kSend);
   state->provider.wr_send_inv(qp, rkey);
 }
 
 void SendTso(ibv_qp_ex* qp, void* header, std::uint16_t header_bytes, std::uint16_t mss) {
   QpExState* state = StateOf(qp);
+  if (state == nullptr) return;
   Begin(state, wire::Op::kSend, header_bytes);
   state->provider.wr_send_tso(qp, header, header_bytes, mss);
 }
 
 void SetInline(ibv_qp_ex* qp, void* data, std::size_t bytes) {
   QpExState* state = StateOf(qp);
+  if (state == nullptr) return;
   AddBytes(state, bytes);
   state->provider.wr_set_inline_data(qp, data, bytes);
 }
 
 void SetInlineList(ibv_qp_ex* qp, std::size_t count, const ibv_data_buf* buffers) {
   QpExState* state = StateOf(qp);
+  if (state == nullptr) return;
   for (std::size_t i = 0; i < count; ++i) AddBytes(state, buffers[i].length);
   state->provider.wr_set_inline_data_list(qp, count, buffers);
 }
 
 void SetSge(ibv_qp_ex* qp, std::uint32_t lkey, std::uint64_t address, std::uint32_t bytes) {
   QpExState* state = StateOf(qp);
+  if (state == nullptr) return;
   AddBytes(state, bytes);
   state->provider.wr_set_sge(qp, lkey, address, bytes);
 }
 
 void SetSgeList(ibv_qp_ex* qp, std::size_t count, const ibv_sge* list) {
   QpExState* state = StateOf(qp);
+  if (state == nullptr) return;
   for (std::size_t i = 0; i < count; ++i) AddBytes(state, list[i].length);
   state->provider.wr_set_sge_list(qp, count, list);
 }

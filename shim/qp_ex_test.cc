@@ -148,5 +148,19 @@ TEST_F(QpExTest, WhatTheProviderLeftOutStaysOut) {
   EXPECT_EQ(qp_.wr_atomic_write, nullptr);
 }
 
+TEST_F(QpExTest, AQueueWhoseFileIsGoneTakesRequestsNowhere) {
+  Self().table.Finish(Self().table.Remove(kFd));
+  ibv_sge entry{.addr = 0, .length = 4, .lkey = 1};
+
+  qp_.wr_start(&qp_);
+  qp_.wr_send(&qp_);
+  qp_.wr_rdma_write(&qp_, 1, 2);
+  qp_.wr_set_sge(&qp_, 1, 2, 3);
+  qp_.wr_set_sge_list(&qp_, 1, &entry);
+
+  EXPECT_EQ(qp_.wr_complete(&qp_), EBADF);
+  EXPECT_EQ(g_calls, "");
+}
+
 }  // namespace
 }  // namespace rb::shim
