@@ -65,7 +65,6 @@ struct TenantServer::Connection {
   std::string lease;  // after HELLO
   // Of the file that was sent last, until the peer has read that answer.
   std::optional<std::uint32_t> untaken_slot;
-  bool spoke = false;
 };
 
 TenantServer::TenantServer(Parts parts, UniqueFd listener, TenantLimits limits)
@@ -111,13 +110,13 @@ void TenantServer::Accept(UniqueFd socket) {
   ++per_uid_[uid];
   connections_[key] = std::make_shared<Connection>(parts_.loop, std::move(socket), uid);
   parts_.loop.Spawn(Serve(key));
-  parts_.loop.Spawn(CloseIfSilent(key));
+  parts_.loop.Spawn(CloseIfWithoutLease(key));
 }
 
-Task<void> TenantServer::CloseIfSilent(std::uint64_t key) {
-  co_await SleepFor(parts_.loop, limits_.first_frame_timeout);
+Task<void> TenantServer::CloseIfWithoutLease(std::uint64_t key) {
+  co_await SleepFor(parts_.loop, limits_.lease_timeout);
   const auto found = connections_.find(key);
-  if (found != connections_.end() && !found->second->spoke) found->second->watch.Cancel();
+  if (found != connections_.end() && found->second->lease.empty()) found->second->watch.Cancel();
 }
 
 void TenantServer::Drop(std::uint64_t key) {
@@ -139,8 +138,10 @@ Task<void> TenantServer::Serve(std::uint64_t key) {
       NoteBadEnd(*connection, request.error());
       break;
     }
-    connection->spoke = true;
     if (!co_await Answer(connection.get(), std::move(*request))) break;
+    // The time may have come during the answer, when there was no wait to end.
+    const auto age = std::chrono::steady_clock::now() - connection->accepted_at;
+    if (connection->lease.empty() && age >= limits_.lease_timeout) break;
   }
   Drop(key);
 }

@@ -32,7 +32,9 @@ namespace rb::agent {
 struct TenantLimits {
   std::size_t connections_max = 4096;
   std::size_t connections_per_uid_max = 1024;
-  std::chrono::milliseconds first_frame_timeout{5'000};
+  // Who has no lease by then is closed: a user with many uids (newuidmap) would otherwise hold all
+  // connections for ever. The shim connects again when it next asks.
+  std::chrono::milliseconds lease_timeout{5'000};
 };
 
 class TenantServer {
@@ -65,7 +67,7 @@ class TenantServer {
   Task<void> AcceptLoop();
   void Accept(UniqueFd socket);
   Task<void> Serve(std::uint64_t key);
-  Task<void> CloseIfSilent(std::uint64_t key);
+  Task<void> CloseIfWithoutLease(std::uint64_t key);
   Task<bool> Answer(Connection* connection, RequestFrame request);
   Task<bool> AnswerEnter(Connection* connection, EnterFrame frame);
   Task<bool> AnswerHello(Connection* connection, HelloFrame frame);

@@ -533,16 +533,19 @@ TEST_F(TenantServerTest, UnreadAnswersDoNotAddUp) {
 
 // --- Limits of the socket ---
 
-TEST_F(TenantServerTest, ASilentConnectionIsClosedAndOneThatSpokeIsNot) {
-  StartServer({.first_frame_timeout = std::chrono::milliseconds(20)});
+TEST_F(TenantServerTest, AConnectionWithoutALeaseIsClosedAndOneWithItIsNot) {
+  StartServer({.lease_timeout = std::chrono::milliseconds(20)});
   const CreatedLease lease = node_.AddLease(UidLease());
+  Tenant refused = Connect();
+  ASSERT_EQ(refused.Hello("rbl_wrong").reason(), "bad_token");
   Tenant speaker = Connect();
   ASSERT_EQ(speaker.Hello().type(), FrameType::kGrant);
   Tenant silent = Connect();
 
   EXPECT_TRUE(silent.Receive().closed);
+  EXPECT_TRUE(refused.Receive().closed);
 
-  // The speaker connected first, so its timeout is over too.
+  // The speaker connected before the silent one, so its time is over too.
   EXPECT_EQ(speaker.Open("rxe0").type(), FrameType::kOpened);
   EXPECT_EQ(server_->connections(), 1U);
 }
