@@ -10,8 +10,11 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <span>
+#include <string_view>
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -101,12 +104,28 @@ Result<int> Main(std::span<const std::string> arguments) {
   return status;
 }
 
+// Everybody may read /proc/PID/cmdline, for as long as the command runs.
+void HideToken(std::span<char*> arguments) {
+  constexpr std::string_view kFlag = "--lease-token";
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    if (argument == "--") return;
+    char* token = nullptr;
+    if (argument == kFlag && i + 1 < arguments.size()) token = arguments[++i];
+    if (argument.starts_with(kFlag) && argument.substr(kFlag.size()).starts_with('=')) {
+      token = arguments[i] + kFlag.size() + 1;
+    }
+    if (token != nullptr) std::memset(token, 'x', std::strlen(token));
+  }
+}
+
 }  // namespace
 }  // namespace rb::cli
 
 // Only running out of memory throws this far, and ending is all there is to do then.
 int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape)
   const std::vector<std::string> arguments(argv + 1, argv + argc);
+  rb::cli::HideToken({argv, static_cast<std::size_t>(argc)});
   const auto status = rb::cli::Main(arguments);
   if (status) return *status;
   std::cerr << "rdmactl: " << status.error().message << '\n';

@@ -147,7 +147,8 @@ void AddRun(CLI::App* app, Parsed* parsed) {
   sub->add_option("--shim", run.shim, "The librdma-shim.so to preload");
   sub->add_option("--agent-socket", run.agent_socket, "The agent's tenant socket");
   sub->add_option("--lease-token", run.lease_token,
-                  "Use this lease instead of a new one (or set RDMA_LEASE)");
+                  "Use this lease instead of a new one. Others can see an argument for a moment, "
+                  "and in the arguments of sudo: better set RDMA_LEASE");
   sub->add_flag("-v,--verbose", run.verbose, "Say on stderr which lease it is");
   sub->final_callback([parsed] { parsed->options.command = parsed->run; });
 }

@@ -207,5 +207,14 @@ TEST_F(RdmactlRunTest, ATokenUsesALeaseThatIsNotEnded) {
   EXPECT_EQ(agent_.entered()[0].token, "rbl_other");
 }
 
+TEST_F(RdmactlRunTest, TheTokenIsNotLeftInTheArgumentsForOthersToRead) {
+  test::Program program(
+      Arguments({"run", "--uid", "1234", "--shim", shim_, "--lease-token", "rbl_other", "--",
+                 "/bin/sh", "-c", "tr '\\0' ' ' </proc/$PPID/cmdline"}));
+
+  EXPECT_THAT(program.ReadAll(), HasSubstr("--lease-token xxxxxxxxx --"));
+  EXPECT_EQ(program.Wait(), 0);
+}
+
 }  // namespace
 }  // namespace rb::cli
