@@ -98,29 +98,48 @@ int Create(const Route& route, const Call& call, ib_uverbs_ioctl_hdr* header,
   return result;
 }
 
-void Settle(File* file, const Call& call, std::uint32_t handle) {
-  if (!Counts(call)) return;
-  const std::uint64_t value = file->objects.Take(handle);
-  if (LimitOf(call) == Limit::kMrs && value != 0) {
-    GiveBack(file->account, Limit::kMrBytes, value - 1);
+// What is known of one object.
+struct Known {
+  std::uint64_t object = 0;  // as Remember() keeps it
+  std::uint64_t queue = 0;   // QpExState
+};
+
+Known TakeKnown(File* file, std::uint32_t handle) {
+  return {.object = file->objects.Take(handle), .queue = file->queues.Take(handle)};
+}
+
+void PutBack(File* file, std::uint32_t handle, const Known& known) {
+  if (known.object != 0) file->objects.Set(handle, known.object);
+  if (known.queue != 0) file->queues.Set(handle, known.queue);
+}
+
+void Settle(File* file, const Call& call, const Known& known) {
+  if (LimitOf(call) == Limit::kMrs && known.object != 0) {
+    GiveBack(file->account, Limit::kMrBytes, known.object - 1);
   }
-  if (LimitOf(call) == Limit::kQps) {
-    std::free(AtAddress<void>(file->queues.Take(handle)));
-  }
+  std::free(AtAddress<void>(known.queue));
   GiveBack(file->account, LimitOf(call), 1);
 }
 
 int Destroy(const Route& route, const Call& call, const wire::PolicyPage& policy) {
   std::uint32_t handle = 0;
-  const bool has_handle = DestroyedHandle(call, &handle);
+  const bool counted = DestroyedHandle(call, &handle) && Counts(call);
+  // Before the call: the kernel can give the number to another thread's object the moment it is
+  // free, and what is found under it then is that object's.
+  const Known known = counted ? TakeKnown(route.file, handle) : Known{};
   int result = route.Send(call.header);
   // What the agent destroyed before us is destroyed, and that is what was asked for.
   const bool revoked = static_cast<wire::PolicyState>(policy.state) == wire::PolicyState::kRevoked;
   if (result != 0 && errno == ENOENT && revoked) {
-    AnswerDestroyed(call, route.file->objects.Get(handle));
+    AnswerDestroyed(call, known.object);
     result = 0;
   }
-  if (result == 0 && has_handle) Settle(route.file, call, handle);
+  if (!counted) return result;
+  if (result == 0) {
+    Settle(route.file, call, known);
+  } else {
+    PutBack(route.file, handle, known);
+  }
   return result;
 }
 

@@ -134,6 +134,30 @@ TEST_F(ControlTest, GivesBackOnDestroyButNotOnAFailedOne) {
   EXPECT_EQ(Used(Limit::kQps), 0U);
 }
 
+TEST_F(ControlTest, ADestroyLeavesAloneWhatGotTheHandleMeanwhile) {
+  RegisterMr(7, 1'000);
+  g_kernel = [this](ib_uverbs_ioctl_hdr*) {
+    // The kernel has freed 7, and another thread's region got it before this call returned.
+    file_.objects.Set(7, 3'000 + 1);
+    return 0;
+  };
+
+  EXPECT_EQ(DeregisterMr(7), 0);
+
+  EXPECT_EQ(Used(Limit::kMrBytes), 0U);
+  EXPECT_EQ(file_.objects.Get(7), 3'001U);
+}
+
+TEST_F(ControlTest, AFailedDestroyForgetsNothing) {
+  RegisterMr(7, 1'000);
+  g_kernel = [](ib_uverbs_ioctl_hdr*) { return FailWith(EBUSY); };
+
+  EXPECT_EQ(DeregisterMr(7), -1);
+
+  EXPECT_EQ(errno, EBUSY);
+  EXPECT_EQ(file_.objects.Get(7), 1'001U);
+}
+
 TEST_F(ControlTest, CountsRegionsAndTheirBytes) {
   EXPECT_EQ(RegisterMr(7, 9'000), 0);
 
