@@ -42,6 +42,7 @@ namespace {
 
 constexpr std::string_view kVersion = "0.1.0";
 constexpr std::size_t kPoolThreads = 4;
+constexpr std::size_t kSettleThreads = 2;
 constexpr std::chrono::milliseconds kDenialPeriod{200};
 constexpr mode_t kTenantSocketMode = 0666;
 constexpr mode_t kAdminSocketMode = 0600;
@@ -144,7 +145,7 @@ struct Core {
               .reserved_cgroups = ReservedCgroups(config, ports.processes)}),
         hotplug(loop, pool, hotplug_events, node,
                 config.restrict_device_nodes ? &ports.device_nodes : nullptr),
-        settler(pool, kernel, node, leases, events,
+        settler(settle_pool, kernel, node, leases, events,
                 metrics.AddCounter("rdma_agent_denials_total",
                                    "Verbs refused because a limit of the lease was reached.")),
         revoker(loop, pool, kernel, {.flush = config.flush_time, .exit = config.exit_time}),
@@ -173,6 +174,8 @@ struct Core {
 
   Loop loop;
   BlockingPool pool{loop, kPoolThreads};
+  // Looking through the descriptors of hostile tenants takes long, and nobody else waits for it.
+  BlockingPool settle_pool{loop, kSettleThreads};
   SystemClock clock;
   MetricsRegistry metrics;
   Kernel kernel;

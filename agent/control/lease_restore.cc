@@ -3,6 +3,7 @@
 // Nothing here needs the processes' help: they are in their data path and may make no call for
 // hours. Their cgroup says who they are, /proc/PID/map_files has their counters page, the policy
 // page lies on tmpfs.
+#include <chrono>
 #include <utility>
 
 #include "agent/control/lease_service.h"
@@ -12,6 +13,10 @@
 
 namespace rb::agent {
 namespace {
+
+// For the mappings of all processes of a lease. Nobody is served before all leases are restored,
+// and a hostile one can have tens of thousands of mappings in each of thousands.
+constexpr std::chrono::seconds kAdoptTime{5};
 
 // A process that has the lease's page mapped.
 struct Holder {
@@ -85,7 +90,11 @@ LeaseService::Adopted LeaseService::Adopted::FromKernel(Kernel kernel, const std
   }
   const auto pids = kernel.cgroups.Processes(*path);
   if (!pids) return adopted;
-  for (const pid_t pid : *pids) adopted.AddHolder(kernel, lease, pid);
+  const auto deadline = std::chrono::steady_clock::now() + kAdoptTime;
+  for (const pid_t pid : *pids) {
+    if (std::chrono::steady_clock::now() >= deadline) break;
+    adopted.AddHolder(kernel, lease, pid);
+  }
   return adopted;
 }
 

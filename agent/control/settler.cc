@@ -1,6 +1,7 @@
 #include "agent/control/settler.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -9,6 +10,10 @@
 
 namespace rb::agent {
 namespace {
+
+// For the descriptors of all processes of a lease: a hostile one can have a million in each of
+// thousands.
+constexpr std::chrono::seconds kLookTime{5};
 
 struct Look {
   std::string cgroup;
@@ -31,10 +36,13 @@ bool AddContexts(Kernel kernel, const std::string& device, SettleView* view) {
   return true;
 }
 
-void AddHeldDevices(Kernel kernel, const Look& look, SettleView* view) {
+// False when there is too much to look at.
+bool AddHeldDevices(Kernel kernel, const Look& look, SettleView* view) {
+  const auto deadline = std::chrono::steady_clock::now() + kLookTime;
   std::vector<DeviceNumber> numbers;
   for (const RevokeDevice& device : look.devices) numbers.push_back(device.number);
   for (const pid_t pid : view->alive) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
     const auto files = kernel.files.Find(pid, numbers);
     if (!files) continue;
     for (const OpenFile& file : *files) {
@@ -43,6 +51,7 @@ void AddHeldDevices(Kernel kernel, const Look& look, SettleView* view) {
       }
     }
   }
+  return true;
 }
 
 // Nothing when a look failed: what was not seen would be taken for gone, and given back while the
@@ -52,7 +61,7 @@ std::optional<SettleView> LookAtKernel(Kernel kernel, const Look& look) {
   const auto pids = kernel.cgroups.Processes(look.cgroup);
   if (!pids && pids.error().code != ErrorCode::kNotFound) return std::nullopt;
   if (pids) view.alive.insert(pids->begin(), pids->end());
-  AddHeldDevices(kernel, look, &view);
+  if (!AddHeldDevices(kernel, look, &view)) return std::nullopt;
   // Contexts last: one that appears between the two looks is seen, not taken for gone.
   for (const RevokeDevice& device : look.devices) {
     if (!AddContexts(kernel, device.name, &view)) return std::nullopt;
