@@ -63,6 +63,7 @@ struct TenantServer::Connection {
   std::chrono::steady_clock::time_point accepted_at = std::chrono::steady_clock::now();
   std::optional<Attested> peer;
   std::string lease;  // after HELLO
+  bool spoke = false;
   // Of the file that was sent last, until the peer has read that answer.
   std::optional<std::uint32_t> untaken_slot;
 };
@@ -114,8 +115,16 @@ void TenantServer::Accept(UniqueFd socket) {
 }
 
 Task<void> TenantServer::CloseIfWithoutLease(std::uint64_t key) {
-  co_await SleepFor(parts_.loop, limits_.lease_timeout);
-  const auto found = connections_.find(key);
+  co_await SleepFor(parts_.loop, limits_.first_frame_timeout);
+  auto found = connections_.find(key);
+  if (found == connections_.end()) co_return;
+  if (!found->second->spoke) {
+    found->second->watch.Cancel();
+    co_return;
+  }
+  if (!found->second->lease.empty()) co_return;
+  co_await SleepFor(parts_.loop, limits_.lease_timeout - limits_.first_frame_timeout);
+  found = connections_.find(key);
   if (found != connections_.end() && found->second->lease.empty()) found->second->watch.Cancel();
 }
 
@@ -138,6 +147,7 @@ Task<void> TenantServer::Serve(std::uint64_t key) {
       NoteBadEnd(*connection, request.error());
       break;
     }
+    connection->spoke = true;
     if (!co_await Answer(connection.get(), std::move(*request))) break;
     // The time may have come during the answer, when there was no wait to end.
     const auto age = std::chrono::steady_clock::now() - connection->accepted_at;

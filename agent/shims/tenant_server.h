@@ -32,9 +32,10 @@ namespace rb::agent {
 struct TenantLimits {
   std::size_t connections_max = 4096;
   std::size_t connections_per_uid_max = 1024;
-  // Who has no lease by then is closed: a user with many uids (newuidmap) would otherwise hold all
-  // connections for ever. The shim connects again when it next asks.
-  std::chrono::milliseconds lease_timeout{5'000};
+  std::chrono::milliseconds first_frame_timeout{5'000};
+  // Who spoke and has no lease by then is closed too: a user with many uids (newuidmap) would
+  // otherwise hold all connections for ever. The shim connects again when it next asks.
+  std::chrono::milliseconds lease_timeout{60'000};
 };
 
 class TenantServer {

@@ -534,7 +534,8 @@ TEST_F(TenantServerTest, UnreadAnswersDoNotAddUp) {
 // --- Limits of the socket ---
 
 TEST_F(TenantServerTest, AConnectionWithoutALeaseIsClosedAndOneWithItIsNot) {
-  StartServer({.lease_timeout = std::chrono::milliseconds(20)});
+  StartServer({.first_frame_timeout = std::chrono::milliseconds(20),
+               .lease_timeout = std::chrono::milliseconds(40)});
   const CreatedLease lease = node_.AddLease(UidLease());
   Tenant refused = Connect();
   ASSERT_EQ(refused.Hello("rbl_wrong").reason(), "bad_token");
