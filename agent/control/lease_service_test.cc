@@ -334,13 +334,13 @@ TEST_F(LeaseServiceTest, AChangeThatFailedIsNotCarriedToTheDiskByTheNext) {
         Keep(agent_.service.Patch(id, {}, R"({"spec":{"limits":{"cqs":5}}})"), &second));
     machine_.BreakDisk();
     // The second change's write finds the disk whole again.
-    agent_.loop.Post([this] { agent_.on_snapshot = [this] { machine_.RepairDisk(); }; });
+    agent_.on_snapshot = [this] { machine_.RepairDisk(); };
   };
 
   const auto first = Patch(id, R"({"spec":{"limits":{"qps":2}}})");
 
   ASSERT_FALSE(first);
-  ASSERT_TRUE(agent_.RunUntil([&] { return second.has_value(); }));
+  ASSERT_TRUE(agent_.RunUntil([&] { return second.has_value(); })) << second.error().message;
   const rest::Limits saved = agent_.OnDisk().leases[0].lease.spec.limits;
   EXPECT_EQ(saved[wire::Limit::kCqs], 5U);
   EXPECT_EQ(saved[wire::Limit::kQps], 64U);

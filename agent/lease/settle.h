@@ -65,7 +65,7 @@ struct SettlePlan {
 // context is none any more.
 SettlePlan PlanSettle(std::vector<SlotNote> notes, const SettleView& view);
 
-// Gives back what the slot holds, adds what it counted to `retired`, and frees it.
-void RetireSlot(wire::CountersPage* page, std::uint32_t slot);
+// Gives back what slot `index` holds, adds what it counted to `retired`, and frees it.
+void RetireSlot(wire::CountersPage* page, std::uint32_t index);
 
 }  // namespace rb::agent

@@ -3,7 +3,8 @@
 // A port: DeviceOpenerLinux below is the real one, tests/fakes/fake_rdma_device_opener.h the fake.
 // It does not decide who may open a device, and it never makes a verbs context.
 //
-// Threading: thread-compatible. Open() may block on the driver: not for the loop.
+// Threading: safe; several pool threads open at once. Open() may block on the driver: not for the
+// loop.
 #pragma once
 
 #include <string>

@@ -1,11 +1,13 @@
 // Opens nothing real: every device is a file of /dev/null, and the nodes are names.
 //
-// Header-only. Threading: thread-compatible.
+// Header-only. Threading: Open() may be called from several pool threads at once, as the agent
+// does; the rest while none is in it.
 #pragma once
 
 #include <fcntl.h>
 
 #include <cerrno>
+#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
@@ -23,6 +25,7 @@ class FakeDeviceOpener final : public DeviceOpener {
     if (late.contains(device)) return Fail(ErrorCode::kUnavailable, "open device " + device);
     UniqueFd fd(::open("/dev/null", O_RDWR | O_CLOEXEC));
     if (!fd) return FailErrno("open /dev/null", errno);
+    const std::lock_guard lock(mutex_);
     opened.push_back(device);
     return fd;
   }
@@ -30,6 +33,9 @@ class FakeDeviceOpener final : public DeviceOpener {
   std::set<std::string> devices;    // what can be opened
   std::set<std::string> late;       // there, but the node is not ready yet
   std::vector<std::string> opened;  // every success, in order
+
+ private:
+  std::mutex mutex_;  // over `opened`: two processes may open at once
 };
 
 class FakeDeviceNodes final : public DeviceNodes {
