@@ -28,14 +28,22 @@ posted_bytes() {  # what a tenant's processes have posted so far, by the agent's
     awk -v tenant="tenant=\"$1\"" '/^rdma_agent_bytes_total/ && index($0, tenant) {sum += $NF} END {printf "%.0f\n", sum}'
 }
 
-# rate_now TENANT SECONDS: MiB/s over that time. The clock is read outside both looks, so that a slow
-# look makes the figure lower, never higher.
+# look_at TENANT: "UPTIME BYTES", the time being the middle of the look: a look may take a while.
+look_at() {
+  local early bytes late
+  early=$(cut -d' ' -f1 /proc/uptime) bytes=$(posted_bytes "$1") late=$(cut -d' ' -f1 /proc/uptime)
+  awk -v e="$early" -v l="$late" -v b="$bytes" 'BEGIN {printf "%.3f %d\n", (e + l) / 2, b}'
+}
+
+# rate_now TENANT SECONDS: MiB/s over that time.
 rate_now() {
-  local before after start end
-  start=$(cut -d' ' -f1 /proc/uptime) before=$(posted_bytes "$1")
+  local before after
+  before=$(look_at "$1")
   sleep "$2"
-  after=$(posted_bytes "$1") end=$(cut -d' ' -f1 /proc/uptime)
-  awk -v b="$before" -v a="$after" -v s="$start" -v e="$end" 'BEGIN {printf "%.2f\n", (a - b) / (e - s) / 1048576}'
+  after=$(look_at "$1")
+  awk -v b="$before" -v a="$after" 'BEGIN {
+    split(b, from, " "); split(a, to, " ")
+    printf "%.2f\n", (to[2] - from[2]) / (to[1] - from[1]) / 1048576 }'
 }
 
 within() {  # within FIGURE WANTED PERCENT
